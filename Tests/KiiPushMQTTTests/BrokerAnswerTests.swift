@@ -18,7 +18,7 @@ struct BrokerAnswerTests {
         let settings = broker.settings {
             $0.version = version
             $0.birth = .init(topic: "push", payload: "born".utf8, isRetained: false)
-            if version == .v5 { $0.will = .init(topic: "will", payload: "gone".utf8) }
+            $0.will = .init(topic: "will", payload: "gone".utf8)
         }
         try await running(settings, intake) { transport in
             try await eventually("the birth came") { intake.texts == ["born"] }
@@ -28,8 +28,8 @@ struct BrokerAnswerTests {
         }
         #expect(intake.connections.count == 1 && intake.connections[0].hasSuffix("QoS 0 granted"))
         #expect(intake.gaps.count == 1 && intake.gaps[0].contains("QoS 0"))
-        // Before MQTT 5, a broker that refuses the will says nothing.
-        #expect(intake.losses.count == (version == .v5 ? 1 : 0) && intake.ignored.isEmpty)
+        // The first link had a will with quality of service 1.
+        #expect(intake.losses.count == 1 && intake.ignored.isEmpty)
     }
 
     @Test("a birth message that the broker refuses is told once, and a will that it cannot keep with what to check")

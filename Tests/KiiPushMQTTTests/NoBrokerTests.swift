@@ -26,7 +26,6 @@ struct NoBrokerTests {
         defer { withExtendedLifetime(listener) {} }
         let settings = localSettings(port: try listener?.port ?? Loopback.freePort(), usesTLS: way.usesTLS) {
             ($0.version, $0.backoff, $0.maxBackoff) = (version, .milliseconds(5), .milliseconds(40))
-            if way.usesTLS { $0.will = .init(topic: "state", payload: "gone".utf8) }
         }
         let intake = TestIntake()
         try await running(settings, intake, until: "tried often") { intake.losses.count >= 6 }
@@ -35,9 +34,7 @@ struct NoBrokerTests {
         #expect(intake.losses.allSatisfy { loss in reasons.contains { loss.contains($0) } }, "\(intake.losses)")
         #expect(intake.losses.contains { $0.contains(reasons[0]) }, "\(intake.losses)")
         #expect(intake.losses.allSatisfy { $0.hasPrefix("127.0.0.1:\(settings.port): ") }, "\(intake.losses)")
-        let advice =
-            "check that this port is for links \(way.usesTLS ? "with" : "without") TLS"
-            + (way.usesTLS && version != .v5 ? ", and that the broker takes a will with QoS 1" : "")
+        let advice = "check that this port is for links \(way.usesTLS ? "with" : "without") TLS"
         #expect(way.resets == intake.losses.contains { $0.hasSuffix(advice) }, "\(intake.losses)")
         #expect(intake.pauses[0] <= .milliseconds(6) && intake.pauses[5] >= .milliseconds(32))
     }

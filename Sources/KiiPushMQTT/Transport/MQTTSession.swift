@@ -150,6 +150,8 @@ final class MQTTSession {
         subscribedAt = nil
         var why = what
         if !hadLink {
+            // Before MQTT 5, a broker only closes the link if it takes no will with this quality of service.
+            if isByBroker, !isAccepted, settings.version != .v5 { quality = quality == .one ? .zero : .one }
             why = "\(settings.host):\(settings.port): \(what)\(advice(what, isByBroker))"
         }
         let (words, pause) = pauses.afterLoss(why, isByBroker: isByBroker, held: held, random: transport.random())
@@ -174,10 +176,7 @@ final class MQTTSession {
         // A broker that sends an alert speaks TLS.
         if what.contains(exactly: "alert certificate required") { return "; name a client certificate and its key" }
         guard isByBroker, !isAccepted, !what.contains(exactly: " alert ") else { return "" }
-        // Before MQTT 5, a broker that takes no message of quality 1 does not say why it closes the link.
-        let isWillSuspect = settings.will != nil && settings.version != .v5 && quality == .one
         return "; check that this port is for links \(settings.usesTLS ? "with" : "without") TLS"
-            + (isWillSuspect ? ", and that the broker takes a will with QoS 1" : "")
     }
 
     private func tellRenewal() {
