@@ -1,5 +1,4 @@
 public import KiiPush
-import Synchronization
 public import Testing
 
 /// All guarantees that an `AnswerSender` gives a service, as one test to run against your own.
@@ -111,24 +110,6 @@ private struct AnswerTrial {
     let bench: any AnswerBench
     let patience: Duration
 
-    /// A task that sends, and how it has ended.
-    final class Send: Sendable {
-        private let state = Mutex<(end: Result<Void, any Error>?, task: Task<Void, Never>?)>((nil, nil))
-
-        var end: Result<Void, any Error>? { state.withLock { $0.end } }
-
-        init(_ send: @escaping @Sendable () async throws -> Void) {
-            let task = Task {
-                let end: Result<Void, any Error>
-                do { end = .success(try await send()) } catch { end = .failure(error) }
-                state.withLock { $0.end = end }
-            }
-            state.withLock { $0.task = task }
-        }
-
-        func cancel() { state.withLock { $0.task }?.cancel() }
-    }
-
     func send(_ id: Int) async throws {
         try await bench.sender.send(
             UnsentAnswer(
@@ -136,7 +117,7 @@ private struct AnswerTrial {
                 answer: .succeeded(["number": .integer(id)])))
     }
 
-    func start(_ id: Int) -> Send { Send { try await send(id) } }
+    func start(_ id: Int) -> Attempt { Attempt { try await send(id) } }
 
     /// Sends as a service does, again while it fails.
     func sendAgain(_ id: Int) async throws {
