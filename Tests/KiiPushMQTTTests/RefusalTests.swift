@@ -59,6 +59,14 @@ struct RefusalTests {
         }
     }
 
+    @Test("a broker that closes the first link instead of granting the subscription is told with what to check")
+    func closedAtSubscription() async throws {
+        let broker = try ScriptedBroker(answers: [[[0x20, 2, 0, 0]]], 50)
+        let intake = TestIntake()
+        try await running(broker.settings(.v311), intake, until: "told") { !intake.losses.isEmpty }
+        #expect(intake.losses[0].hasSuffix("the broker closed the link; check the topic, and what this user may read"))
+    }
+
     private static func rules(allow: Bool) -> String {
         """
         {"defaultACLAccess":{"publishClientSend":true,"publishClientReceive":true,"subscribe":\(allow),\

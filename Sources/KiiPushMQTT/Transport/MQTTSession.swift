@@ -175,7 +175,9 @@ final class MQTTSession {
         }
         // A broker that sends an alert speaks TLS.
         if what.contains(exactly: "alert certificate required") { return "; name a client certificate and its key" }
-        guard isByBroker, !isAccepted, !what.contains(exactly: " alert ") else { return "" }
+        guard isByBroker, !what.contains(exactly: " alert ") else { return "" }
+        // Before MQTT 5, some brokers do not answer a subscription that they refuse.
+        if isAccepted { return "; check the topic, and what this user may read" }
         return "; check that this port is for links \(settings.usesTLS ? "with" : "without") TLS"
     }
 

@@ -131,7 +131,7 @@ struct TestServiceTests {
         receiver.onCommand(id: "lamp") { _, context in try context.answer(.failed("stuck")) }
         let test = try TestService(receiver, answers: [Sender(log: log)])
         let command = #"{"commandID":"c1","actions":[{"lamp":[{"power":true}]}],"issuer":"user:u1"}"#
-        #expect(try test.send(RawPayload(command)).outcome?.name == "handled")
+        #expect(try test.send(RawPayload(command)).answer?.reason == "stuck")
         #expect(log.events == ["stuck"])
         test.advance(by: .seconds(1))
         #expect(log.events == ["stuck", "stuck"])
