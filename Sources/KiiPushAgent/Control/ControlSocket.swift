@@ -157,7 +157,10 @@ package struct ControlSocket: Sendable {
         to arguments: [String], _ patience: Duration?, _ end: ContinuousClock.Instant?,
         _ print: (String) -> Void, _ error: (String) -> Void
     ) throws(SocketError) -> Int32 {
-        guard let address = UnixAddress(ofAnyLength: path) else { throw .badPath(path) }
+        guard let address = UnixAddress(ofAnyLength: path) else {
+            // The directory of a longer path could not be opened.
+            throw path.utf8.count > UnixAddress.longestPath ? .nobodyAnswers(path: path, .current) : .badPath(path)
+        }
         // Not blocking: a process that hangs accepts nobody, and connecting to its full queue would wait for ever.
         let descriptor = try SocketListener.makeSocket(path)
         defer { close(descriptor) }

@@ -68,10 +68,12 @@ package struct UnixAddress {
 private final class OpenDirectory: Sendable {
     let descriptor: Int32
 
-    /// Opens a directory; nil if that fails.
+    /// Opens a directory; nil if that fails, with the reason in `errno`.
     init?(_ path: String) {
-        descriptor = retrying { unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-        if descriptor < 0 { return nil }
+        let opened = retrying { unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        // Before the property is set: else this would be closed.
+        guard opened >= 0 else { return nil }
+        descriptor = opened
     }
 
     deinit { close(descriptor) }

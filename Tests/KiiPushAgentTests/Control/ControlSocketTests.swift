@@ -38,6 +38,10 @@ struct ControlSocketTests {
             let answer = try await control.firstLine(of: ["who"])
             #expect(answer.line == "here")
         }
+        let missing = ControlSocket(state: "/nowhere/\(String(repeating: "d", count: 200))")
+        await #expect(throws: SocketError.nobodyAnswers(path: missing.path, ErrorNumber(rawValue: ENOENT))) {
+            try await missing.firstLine(of: ["who"])
+        }
     }
 
     @Test("it ends when the answers under way have been sent")
