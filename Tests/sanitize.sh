@@ -26,9 +26,10 @@ esac
 export SWIFT_BACKTRACE=enable=no
 # What measures memory or time means nothing here. Of the transport over libcurl one test counts connections, and in so
 # slow a process the server has given up some before they are used again; those of TLS keep the servers that they start,
-# which are Foundation's processes and not ours. A tool without /proc does not start: the sanitizer reads its maps there.
+# which are Foundation's processes and not ours. A tool without /proc does not start: the sanitizer reads its maps there,
+# and needs terabytes of address space.
 skip=(--skip MemoryTests --skip HostileInputTests --skip TransportContractTests --skip TLSTests
-    --skip 'TransportTests/keepAlive' --skip 'UnusualStartTests/withoutProcesses')
+    --skip 'TransportTests/keepAlive' --skip 'UnusualStartTests/(withoutProcesses|smallAddressSpace)')
 # With the thread of libcurl's loop, and SQLite; the tests of MQTT need a broker, and are run by the step "traits".
 # A build without debug information takes a fifth less; for the lines of a report, run it without that option.
 with=(--traits HTTP,SQLite -debug-info-format none)

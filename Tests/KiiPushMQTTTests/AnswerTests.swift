@@ -1,5 +1,6 @@
 #if MQTT
 import KiiPush
+import KiiPushContracts
 import KiiPushDelivery
 import Synchronization
 import Testing
@@ -10,7 +11,7 @@ import Testing
 /// Answers over a real broker: to the response topic, with the correlation data, once the broker has confirmed them.
 @Suite(.timeLimit(.minutes(2)))
 struct AnswerTests {
-    private static func answer(
+    static func answer(
         _ id: UInt64, to topic: String?, _ answer: Answer = .succeeded(.object([(key: "on", value: .bool(true))]))
     ) -> UnsentAnswer {
         var payload = RawPayload("{}", transport: .mqtt)
@@ -20,60 +21,38 @@ struct AnswerTests {
         return UnsentAnswer(id: id, sender: "mqtt", payload: payload, answer: answer)
     }
 
-    /// Runs `body` with a transport and a client that reads the topic `answers/#`.
-    private func withWatcher(
-        _ broker: Broker, port: Int? = nil, version: MQTTSettings.Version = .v5, limit: [String] = [],
-        _ body: (MQTTTransport, TestIntake) async throws -> Void
-    ) async throws {
-        let watcher = TestIntake()
-        let watching = broker.settings {
-            ($0.clientID, $0.version) = ("watcher", .v5)
-            $0.subscriptions = [.init("answers/#")]
-        }
-        try await running(watching, watcher) { _ in
-            let settings = broker.settings {
-                $0.version = version
-                $0.subscriptions = [.init("cmd/+/set")]
-                if let port { $0.port = port }
-            }
-            // An answer waits for the connection itself.
-            try await running(settings, TestIntake(), connects: false) { transport in
-                try await body(transport, watcher)
-            }
-        }
-    }
+    @Test("it meets the contract of a sender of answers")
+    func contract() async { await AnswerSenderContract { try await BrokerBench() }.verify() }
 
     @Test("an answer arrives with correlation data, status and number, and its send returns after the confirmation")
     func arrives() async throws {
-        let broker = try Broker()
-        try await withWatcher(broker) { transport, watcher in
-            try await transport.send(Self.answer(7, to: "answers/me"))
-            try await transport.send(Self.answer(8, to: "answers/me", .failed("the valve is stuck")))
-            try await transport.send(Self.answer(9, to: "answers/me", Answer(.succeeded)))
-            try await eventually("all came") { watcher.texts.count == 3 }
-            #expect(watcher.texts == [#"{"on":true}"#, #"{"error":"the valve is stuck"}"#, "{}"])
-            let first = try #require(watcher.payloads[0].mqtt)
-            #expect(first.correlationData == [0, 255, 7] && first.contentType == "application/json")
-            #expect(first["status"] == "succeeded" && first["number"] == "7" && first.responseTopic == nil)
-            #expect(watcher.payloads[1].mqtt?["status"] == "failed")
-        }
+        let bench = try await BrokerBench()
+        try await bench.sender.send(Self.answer(7, to: "answers/me"))
+        try await bench.sender.send(Self.answer(8, to: "answers/me", .failed("the valve is stuck")))
+        try await bench.sender.send(Self.answer(9, to: "answers/me", Answer(.succeeded)))
+        let watcher = bench.watcher
+        try await eventually("all came") { watcher.texts.count == 3 }
+        #expect(watcher.texts == [#"{"on":true}"#, #"{"error":"the valve is stuck"}"#, "{}"])
+        let first = try #require(watcher.payloads[0].mqtt)
+        #expect(first.correlationData == [0, 255, 7] && first.contentType == "application/json")
+        #expect(first["status"] == "succeeded" && first["number"] == "7" && first.responseTopic == nil)
+        #expect(watcher.payloads[1].mqtt?["status"] == "failed")
     }
 
     @Test("an answer waits for the connection, and is published again if the link breaks before its confirmation")
     func waits() async throws {
         let broker = try Broker()
         let relay = try Relay(to: broker.port)
-        try await withWatcher(broker, port: relay.port) { transport, watcher in
-            for round in 1...5 {
-                relay.cut()
-                let sends = (0..<20).map { number in
-                    Task { try await transport.send(Self.answer(UInt64(round * 100 + number), to: "answers/me")) }
-                }
-                if round.isMultiple(of: 2) { relay.cut() }
-                for send in sends { try await send.value }
+        let bench = try await BrokerBench(broker, port: relay.port)
+        for round in 1...5 {
+            relay.cut()
+            let sends = (0..<20).map { number in
+                Task { try await bench.sender.send(Self.answer(UInt64(round * 100 + number), to: "answers/me")) }
             }
-            try await eventually("all came") { Set(watcher.payloads.compactMap { $0.mqtt?["number"] }).count == 100 }
+            if round.isMultiple(of: 2) { relay.cut() }
+            for send in sends { try await send.value }
         }
+        try await eventually("all came") { bench.received() == 100 }
     }
 
     @Test("an answer is confirmed though the inbox can store nothing of what a kept session brings")
@@ -93,14 +72,14 @@ struct AnswerTests {
         }
     }
 
-    @Test("what can never be delivered is refused with the reason, and a cancelled send ends")
+    @Test("what can never be delivered is refused with the reason")
     func refused() async throws {
         let broker = try Broker([
             "allow_anonymous true", "acl_file FOLDER/acl",
         ]) { folder in
-            try folder.write("topic read answers/#\ntopic write answers/me\ntopic readwrite cmd/#\n", to: "acl")
+            try folder.write("topic write answers/me\ntopic read push\n", to: "acl")
         }
-        try await withWatcher(broker) { transport, watcher in
+        try await running(broker.settings { $0.version = .v5 }, TestIntake()) { transport in
             for (topic, reason) in [
                 ("secret/x", "the broker refuses it"), ("a/+/b", "cannot be published"), (nil, "no response topic"),
             ] {
@@ -111,15 +90,11 @@ struct AnswerTests {
             }
             try await transport.send(Self.answer(2, to: "answers/me"))
         }
-        try await withWatcher(broker, version: .v311) { transport, _ in
+        try await running(broker.settings(), TestIntake()) { transport in
             await #expect(throws: AnswerRefused("it cannot be published: only MQTT 5 has answers")) {
                 try await transport.send(Self.answer(3, to: "answers/me"))
             }
         }
-        let idle = try MQTTTransport(broker.settings { $0.version = .v5 })
-        let send = Task { try await idle.send(Self.answer(4, to: "answers/me")) }
-        send.cancel()
-        await #expect(throws: CancellationError.self) { try await send.value }
     }
 
     @Test("an answer that exceeds the broker's quota is not refused for good")
@@ -164,5 +139,37 @@ struct AnswerTests {
             #expect(transport.takes(try PushMessage(payload)) == isTaken, "\(topic) \(response ?? "-")")
         }
     }
+}
+
+/// A transport and a client that reads its answers, over a broker that can be stopped.
+private final class BrokerBench: AnswerBench {
+    let sender: any AnswerSender
+    let command: RawPayload = AnswerTests.answer(0, to: "answers/me").payload
+    /// Reads the topic `answers/#`.
+    let watcher = TestIntake()
+    private let broker: Broker
+    private let runs: [Task<Void, any Error>]
+
+    init(_ broker: Broker? = nil, port: Int? = nil) async throws {
+        let broker = try broker ?? Broker()
+        let device = try MQTTTransport(
+            broker.settings {
+                ($0.version, $0.subscriptions) = (.v5, [.init("cmd/+/set")])
+                if let port { $0.port = port }
+            })
+        let reader = try MQTTTransport(
+            broker.settings { ($0.clientID, $0.version, $0.subscriptions) = ("watcher", .v5, [.init("answers/#")]) })
+        (self.broker, sender) = (broker, device)
+        runs = [(device, TestIntake()), (reader, watcher)].map { transport, intake in
+            Task { try await transport.run(PushIntake(service: intake, transport: "mqtt")) }
+        }
+        try await eventually("the reader is connected") { [watcher] in !watcher.connections.isEmpty }
+    }
+
+    deinit { for run in runs { run.cancel() } }
+
+    func received() -> Int { Set(watcher.payloads.compactMap { $0.mqtt?["number"] }).count }
+    func cut() throws { try broker.stop() }
+    func mend() throws { try broker.start() }
 }
 #endif

@@ -9,17 +9,49 @@ import Testing
 /// What a broker grants, refuses and sends beside pushes.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct BrokerAnswerTests {
-    @Test("quality of service 0 is reported as a possible gap", arguments: MQTTSettings.Version.allCases)
+    @Test(
+        "quality of service 0 is reported as a possible gap, and what this device says has it, too",
+        arguments: MQTTSettings.Version.allCases)
     func qualityZero(version: MQTTSettings.Version) async throws {
         let broker = try Broker(["allow_anonymous true", "max_qos 0"])
         let intake = TestIntake()
-        try await running(broker.settings { $0.version = version }, intake) { _ in
-            try await eventually("connected") { !intake.gaps.isEmpty }
-            try broker.publish(["a"], quality: 0)
-            try await eventually("it came") { intake.texts == ["a"] }
+        let settings = broker.settings {
+            $0.version = version
+            $0.birth = .init(topic: "push", payload: "born".utf8, isRetained: false)
+            $0.will = .init(topic: "will", payload: "gone".utf8)
         }
-        #expect(intake.connections[0].hasSuffix("QoS 0 granted"))
+        try await running(settings, intake) { transport in
+            try await eventually("the birth came") { intake.texts == ["born"] }
+            guard version == .v5 else { return }
+            try await transport.send(AnswerTests.answer(1, to: "push"))
+            try await eventually("the answer came") { intake.texts.count == 2 }
+        }
+        #expect(intake.connections.count == 1 && intake.connections[0].hasSuffix("QoS 0 granted"))
         #expect(intake.gaps.count == 1 && intake.gaps[0].contains("QoS 0"))
+        // The first link had a will with quality of service 1.
+        #expect(intake.losses.count == 1 && intake.ignored.isEmpty)
+    }
+
+    @Test("a birth message that the broker refuses is told once, and a will that it cannot keep with what to check")
+    func refusedBirth() async throws {
+        let broker = try Broker(["allow_anonymous true", "acl_file FOLDER/acl", "retain_available false"]) { folder in
+            try folder.write("topic read push\n", to: "acl")
+        }
+        let relay = try Relay(to: broker.port)
+        let intake = TestIntake()
+        let settings = relay.settings {
+            ($0.version, $0.birth) = (.v5, .init(topic: "born", payload: [], isRetained: false))
+        }
+        try await running(settings, intake) { _ in
+            try await eventually("told") { !intake.ignored.isEmpty }
+            relay.cut()
+            try await eventually("connected again") { intake.connections.count == 2 }
+        }
+        #expect(intake.ignored == ["the birth message cannot be published: Not authorized"])
+        let next = TestIntake()
+        let wills = relay.settings { ($0.version, $0.will) = (.v5, .init(topic: "will", payload: [])) }
+        try await running(wills, next, until: "refused") { !next.refusals.isEmpty }
+        #expect(next.refusals == ["retain not supported; check the will"])
     }
 
     @Test(

@@ -69,50 +69,6 @@ struct DeliveryTests {
         #expect(intake.connections.count == 2 && intake.connections[1].contains("session kept"))
         #expect(intake.gaps.isEmpty)
     }
-
-    @Test("nothing is acknowledged while the inbox is at work")
-    func blocked() async throws {
-        let broker = try Broker()
-        let gate = Mutex(false)
-        let intake = TestIntake { _ throws(IntakeRefusal) in
-            while !gate.withLock(\.self) { usleep(1000) }
-        }
-        // A second client of the same session sees what the first has not acknowledged.
-        let other = TestIntake()
-        let settings = broker.settings()
-        let first = Task {
-            try await running(settings, intake) { _ in
-                try await eventually("the session is taken over") { !intake.losses.isEmpty }
-            }
-        }
-        try await eventually("connected") { !intake.connections.isEmpty }
-        try broker.publish(["a"])
-        try await eventually("the inbox is at work") { intake.submissions == 1 }
-        try await running(settings, other) { _ in
-            try await eventually("it came again") { other.texts == ["a"] }
-        }
-        #expect(intake.texts.isEmpty && other.payloads[0].isRedelivered)
-        gate.withLock { $0 = true }
-        try await first.value
-    }
-
-    @Test("a transport whose service stops leaves, and acknowledges nothing that was not taken")
-    func stopping() async throws {
-        let broker = try Broker()
-        let intake = TestIntake()
-        intake.refuse(.stopping)
-        let transport = try MQTTTransport(broker.settings())
-        let run = Task { try await transport.run(PushIntake(service: intake, transport: "mqtt")) }
-        try await eventually("connected") { !intake.connections.isEmpty }
-        try broker.publish(["a"])
-        try await run.value
-        try await broker.sawEnd()
-        let next = TestIntake()
-        try await running(broker.settings(), next) { _ in
-            try await eventually("it came again") { next.texts == ["a"] }
-        }
-        #expect(intake.texts.isEmpty && intake.losses.isEmpty)
-    }
 }
 
 /// What lies in memory, and is acknowledged when it has ended.

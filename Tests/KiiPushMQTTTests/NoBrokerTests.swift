@@ -192,6 +192,17 @@ struct LinkPausesTests {
         #expect(first + [between, last] == ["gone", "gone", "gone", "gone"])
     }
 
+    @Test("short links in a row may be those of a birth message that the broker refuses")
+    func refusedBirth() {
+        var settings = settings
+        settings.birth = .init(topic: "t", payload: [])
+        var pauses = LinkPauses(settings, clientID: "lamp")
+        let told = (0..<3).map { _ in
+            pauses.afterLoss("gone", isByBroker: true, held: .milliseconds(1), random: 0.5).words
+        }
+        #expect(told[1] == "gone" && told[2].hasSuffix(", or allow this user to publish the birth message"))
+    }
+
     @Test("a refusal is told once, and again after anything else; only an admission makes its pause the first again")
     func refusals() {
         var pauses = LinkPauses(settings, clientID: "lamp")

@@ -59,6 +59,14 @@ struct RefusalTests {
         }
     }
 
+    @Test("a broker that closes the first link instead of granting the subscription is told with what to check")
+    func closedAtSubscription() async throws {
+        let broker = try ScriptedBroker(answers: [[[0x20, 2, 0, 0]]], 50)
+        let intake = TestIntake()
+        try await running(broker.settings(.v311), intake, until: "told") { !intake.losses.isEmpty }
+        #expect(intake.losses[0].hasSuffix("the broker closed the link; check the topic, and what this user may read"))
+    }
+
     private static func rules(allow: Bool) -> String {
         """
         {"defaultACLAccess":{"publishClientSend":true,"publishClientReceive":true,"subscribe":\(allow),\
@@ -103,11 +111,12 @@ struct RefusalTests {
     @Test(
         "a reason that MQTT 5's broker gives is told, of short links without a guess, and of its move with what to check",
         arguments: [
-            (0x97, "the broker ended the link: Quota exceeded"),
-            (0x8E, "Session taken over: another program has connected with this client id"),
-        ] as [(UInt8, String)])
-    func reasons(code: UInt8, why: String) async throws {
-        let link: [[UInt8]] = [[0x20, 3, 0, 0, 0], [0x90, 4, 0, 1, 0, 1, 0xE0, 2, code, 0]]
+            ([2, 0x97, 0], "the broker ended the link: Quota exceeded"),
+            ([2, 0x8E, 0], "Session taken over: another program has connected with this client id"),
+            ([0], "the broker ended the link without a reason, or sent what is no MQTT 5"),
+        ] as [([UInt8], String)])
+    func reasons(end: [UInt8], why: String) async throws {
+        let link: [[UInt8]] = [[0x20, 3, 0, 0, 0], [0x90, 4, 0, 1, 0, 1, 0xE0] + end]
         let broker = try ScriptedBroker(answers: [link, link, link, [[0x20, 3, 0, 0x9D, 0]]], 10_000)
         let intake = TestIntake()
         try await running(broker.settings(.v5), intake, until: "refused") { !intake.refusals.isEmpty }

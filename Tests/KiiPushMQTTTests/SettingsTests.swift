@@ -94,7 +94,7 @@ struct SettingsTests {
             #expect(MQTTAnswers.isRefusal(subscription: 0x80, version))
         }
         let refused = (Int32(0x80)...0xA2).filter { MQTTAnswers.isRefusal(connection: $0, .v5) }
-        #expect(refused == [0x84, 0x85, 0x86, 0x87, 0x8A, 0x8C, 0x9D])
+        #expect(refused == [0x84, 0x85, 0x86, 0x87, 0x8A, 0x8C, 0x90, 0x95, 0x99, 0x9A, 0x9D])
         let passing = (Int32(0x80)...0xA2).filter { !MQTTAnswers.isRefusal(subscription: $0, .v5) }
         #expect(passing == [0x80, 0x83, 0x91, 0x97])
         for (reason, words) in [

@@ -59,18 +59,6 @@ struct DocumentedCodeTests {
     private let folder = StateFolder()
     private var directory: String { folder.directory }
 
-    @Test("a service keeps its payloads and what it has handled in one database")
-    func service() async throws {
-        let database = try SQLiteDatabase(directory: directory)
-        let inbox = try SQLiteInbox(database)
-        let seen = try SQLiteSeenStore(writtenBy: inbox)
-        let letters = try SQLiteDeadLetterStore(writtenBy: inbox)
-        let receiver = PushReceiver(deadLetters: letters) { Deduplicator(store: seen, secret: database.secret) }
-        receiver.onPushToApp { _, _ in }
-        #expect(await receiver.receive(PayloadFixture.pushToApp().payload(.long)).name == "handled")
-        #expect(inbox.isDurable)
-    }
-
     @Test("the guide's service on a database drops after a restart what it handled before")
     func guide() async throws {
         let reloads = Mutex(0)

@@ -83,7 +83,8 @@ public struct UnsentAnswer: Sendable, Hashable {
     }
 }
 
-/// Delivers answers to those who gave the commands, over a network.
+/// Delivers answers to those who gave the commands, over a network; to test one of yours, run `AnswerSenderContract`
+/// from KiiPushContracts.
 ///
 /// Guarantees to the service:
 /// - ``send(_:)`` returns only when the network has confirmed the answer. If the process ends before that was recorded,

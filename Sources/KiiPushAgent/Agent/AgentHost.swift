@@ -51,6 +51,11 @@ package final class AgentHost: Sendable {
             fail("the limit of \(limit) open files is too low; raise it with 'ulimit -n' or LimitNOFILE=")
             return false
         }
+        if isAddressSpaceSmall {
+            log.trouble(
+                "the address space is limited to less than 1 GiB: without space for a thread, the agent hangs; raise it "
+                    + "with 'ulimit -v', or limit the memory with MemoryMax= instead")
+        }
         signals.withLock { signals in
             signals = (
                 StopSignals { [self] in

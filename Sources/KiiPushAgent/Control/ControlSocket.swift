@@ -41,14 +41,14 @@ package struct ControlSocket: Sendable {
         let free = ClientCount(Self.mostClients, signal)
         let unread = UnreadAnswers(most: mostUnread, dropped)
         try await withTaskCancellationHandler {
-            try await withThread { [path] in
+            try await withThread {
                 Result { () throws(SocketError) in
-                    var listener = try SocketListener(path, mode: 0o600)
+                    var listener = try listen()
                     listening()
                     var pause = AcceptPause(shortages, what: "commands")
                     while !signal.hasEnded {
                         guard let client = Self.nextClient(listener, signal, free, &pause, lookEvery) else {
-                            if !listener.isInPlace { listener = try SocketListener(path, mode: 0o600) }
+                            if !listener.isInPlace { listener = try listen() }
                             continue
                         }
                         free.take()
@@ -66,6 +66,10 @@ package struct ControlSocket: Sendable {
         } onCancel: {
             signal.end()
         }
+    }
+
+    private func listen() throws(SocketError) -> SocketListener {
+        try SocketListener(path, mode: 0o600, ofAnyLength: true)
     }
 
     private static func nextClient(
@@ -153,7 +157,10 @@ package struct ControlSocket: Sendable {
         to arguments: [String], _ patience: Duration?, _ end: ContinuousClock.Instant?,
         _ print: (String) -> Void, _ error: (String) -> Void
     ) throws(SocketError) -> Int32 {
-        guard let address = UnixAddress(path: path) else { throw .badPath(path) }
+        guard let address = UnixAddress(ofAnyLength: path) else {
+            // The directory of a longer path could not be opened.
+            throw path.utf8.count > UnixAddress.longestPath ? .nobodyAnswers(path: path, .current) : .badPath(path)
+        }
         // Not blocking: a process that hangs accepts nobody, and connecting to its full queue would wait for ever.
         let descriptor = try SocketListener.makeSocket(path)
         defer { close(descriptor) }

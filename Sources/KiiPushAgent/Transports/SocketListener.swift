@@ -10,18 +10,19 @@ struct SocketListener: ~Copyable {
     /// The file that it created, so that it removes no other.
     private let stamp: FileStamp
 
-    /// Listens, with this mode from the start.
+    /// Listens, with this mode from the start; at a path of any length if its clients can connect to that.
     ///
     /// Replaces the socket of an earlier process if it belongs to this user and nobody listens there. The new socket
     /// gets the path only when it listens, so that a client finds one of the two at any time.
-    init(_ path: String, mode: mode_t) throws(SocketError) {
-        let beside = Self.besideName(of: path)
-        guard let address = UnixAddress(path: path), let besideAddress = UnixAddress(path: beside) else {
-            throw .badPath(path)
-        }
+    init(_ path: String, mode: mode_t, ofAnyLength: Bool = false) throws(SocketError) {
+        guard ofAnyLength || UnixAddress(path: path) != nil else { throw .badPath(path) }
         let directory = try Self.openDirectory(of: path)
         // Locked until the check of an old socket and its removal are done, so that no other process interferes.
         defer { close(directory) }
+        let beside = Self.besideName(of: path)
+        guard let address = UnixAddress(ofAnyLength: path), let besideAddress = UnixAddress(ofAnyLength: beside) else {
+            throw .badPath(path)
+        }
         try Self.lock(directory, path)
         let socket = try Self.makeSocket(path)
         do throws(SocketError) {

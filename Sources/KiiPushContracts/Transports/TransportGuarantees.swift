@@ -8,13 +8,16 @@ extension TransportGuarantee {
     // MARK: Names
 
     private static let names = Self("its name is a valid metrics label without an address") { trial in
-        let name = trial.bench.transport.name
+        if let what = wrong(name: trial.bench.transport.name) { trial.fail(what) }
+    }
+
+    static func wrong(name: String) -> String? {
         let isFit = name.unicodeScalars.allSatisfy { scalar in
             scalar.isASCII
                 && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar)
                     || "-_".unicodeScalars.contains(scalar))
         }
-        if name.isEmpty || !isFit { trial.fail("expected a name of letters, digits, - and _") }
+        return name.isEmpty || !isFit ? "expected a name of letters, digits, - and _" : nil
     }
 
     // MARK: Submitting

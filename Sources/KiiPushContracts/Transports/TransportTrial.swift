@@ -8,9 +8,7 @@ final class TransportTrial: Sendable {
     let intake: TrialIntake
     private let report: @Sendable (_ what: String) -> Void
     private let patience: Duration
-    private let task = Mutex<Task<Void, Never>?>(nil)
-    /// How `run` ended.
-    private let outcome = Mutex<Result<Void, any Error>?>(nil)
+    private let run = Mutex<Attempt?>(nil)
     private let isCancelled = Mutex(false)
 
     init(
@@ -25,7 +23,7 @@ final class TransportTrial: Sendable {
 
     /// Reports that the guarantee is broken, and how; and if the transport has ended by itself, since that may be why.
     func fail(_ what: String) {
-        switch outcome.withLock({ $0 }) {
+        switch outcome {
         case .failure(let error): report("\(what); its run threw \(error)")
         case .success where !isCancelled.withLock { $0 }: report("\(what); its run has returned")
         case nil, .success: report(what)
@@ -48,28 +46,27 @@ final class TransportTrial: Sendable {
 
     func start() {
         let (transport, intake) = (bench.transport, intake.intake(for: bench.transport.name))
-        let run = Task { [weak self] in
-            var end = Result<Void, any Error>.success(())
-            do { try await transport.run(intake) } catch IntakeRefusal.stopping {} catch { end = .failure(error) }
-            self?.outcome.withLock { [end] in $0 = end }
-        }
-        task.withLock { $0 = run }
+        let attempt = Attempt { do { try await transport.run(intake) } catch IntakeRefusal.stopping {} }
+        run.withLock { $0 = attempt }
     }
 
     /// Cancels the transport's task.
     func cancel() {
         isCancelled.withLock { $0 = true }
-        task.withLock { $0 }?.cancel()
+        run.withLock { $0 }?.cancel()
     }
 
-    var hasEnded: Bool { outcome.withLock { $0 != nil } }
+    /// How `run` ended; nil before that.
+    private var outcome: Result<Void, any Error>? { run.withLock { $0 }?.end }
+
+    var hasEnded: Bool { outcome != nil }
 
     /// Expects that `run` returns within a time limit.
     func expectReturn(_ when: String) async {
         guard await comes({ hasEnded }) else {
             return fail("\(when) it should return, and still ran much later")
         }
-        if case .failure? = outcome.withLock({ $0 }) { fail("\(when) it should return without an error") }
+        if case .failure? = outcome { fail("\(when) it should return without an error") }
     }
 
     /// Ends the transport, unless it has ended.
@@ -77,7 +74,7 @@ final class TransportTrial: Sendable {
         intake.refuse(.stopping)
         cancel()
         for index in 0..<intake.payloads.count { intake.end(index, nil) }
-        _ = await comes { task.withLock { $0 } == nil || hasEnded }
+        _ = await comes { run.withLock { $0 } == nil || hasEnded }
     }
 
     // MARK: Payloads
@@ -134,4 +131,23 @@ final class TransportTrial: Sendable {
         let found = try bench.answers().acknowledged
         if found > count { fail("\(when): \(count) payloads may be acknowledged, \(found) were") }
     }
+}
+
+/// A task, and how it has ended.
+final class Attempt: Sendable {
+    private let state = Mutex<(end: Result<Void, any Error>?, task: Task<Void, Never>?)>((nil, nil))
+
+    /// Nil before its end.
+    var end: Result<Void, any Error>? { state.withLock { $0.end } }
+
+    init(_ work: @escaping @Sendable () async throws -> Void) {
+        let task = Task {
+            let end: Result<Void, any Error>
+            do { end = .success(try await work()) } catch { end = .failure(error) }
+            state.withLock { $0.end = end }
+        }
+        state.withLock { $0.task = task }
+    }
+
+    func cancel() { state.withLock { $0.task }?.cancel() }
 }

@@ -101,6 +101,9 @@ public struct MQTTSettings: Sendable, Hashable {
     /// A second file, its name with `.lost` behind it, remembers a lost session until that has been reported.
     public var retainedFile: String?
     /// A message that is published when the subscriptions are granted, such as `online`; nil for none.
+    ///
+    /// It has quality of service 1, or 0 if the broker grants no higher one; likewise ``will``, when a connection is
+    /// lost.
     public var birth: Announcement?
     /// A message that the broker publishes when the connection is lost, such as `offline`; nil for none.
     ///

@@ -31,6 +31,7 @@ struct Backoff {
 /// Pauses after connections that ended, and the reports about them: a value without clock and socket.
 struct LinkPauses {
     private let clientID: String
+    private let hasBirth: Bool
     private var backoff: Backoff
     private var refusalBackoff: Backoff
     /// The last reported reason of the broker's refusal; nil if another event was reported since.
@@ -43,6 +44,7 @@ struct LinkPauses {
 
     init(_ settings: MQTTSettings, clientID: String) {
         self.clientID = clientID
+        hasBirth = settings.birth != nil
         backoff = Backoff(first: settings.backoff, longest: settings.maxBackoff)
         refusalBackoff = Backoff(first: settings.backoff, longest: settings.maxRefusalBackoff)
     }
@@ -61,6 +63,8 @@ struct LinkPauses {
     private var hintOfRival: String {
         "; that makes \(shortLinks) short links in a row: another program seems to connect with the client id "
             + "'\(EscapedText(clientID))'; give each its own"
+            // Before MQTT 5, a broker cannot refuse a message otherwise.
+            + (hasBirth ? ", or allow this user to publish the birth message" : "")
     }
 
     /// Counts a refusal by the broker; returns the report, nil if it repeats the last one, and the pause.

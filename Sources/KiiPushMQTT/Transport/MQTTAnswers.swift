@@ -5,10 +5,19 @@ enum MQTTAnswers {
     static func isRefusal(connection code: Int32, _ version: MQTTSettings.Version) -> Bool {
         if version == .v5 {
             // Unsupported version, client id, user or password, not authorized, banned, authentication method, moved.
-            return [0x84, 0x85, 0x86, 0x87, 0x8A, 0x8C, 0x9D].contains(code)
+            return [0x84, 0x85, 0x86, 0x87, 0x8A, 0x8C, 0x9D].contains(code) || ofWill.contains(code)
         }
         // Version, client id, user or password, not authorized; 3 means that the broker is not available now.
         return [1, 2, 4, 5].contains(code)
+    }
+
+    /// Why MQTT 5's broker refuses a will: its topic, its size or its payload, or that it is retained.
+    private static let ofWill: Set<Int32> = [0x90, 0x95, 0x99, 0x9A]
+
+    /// What to check after a connection was refused.
+    static func suspects(connection code: Int32) -> String {
+        if code == 0x9D { return "the address" }
+        return ofWill.contains(code) ? "the will" : "user, password, certificate, client id and version"
     }
 
     /// Whether a subscription was refused because of this client or its topic.

@@ -7,19 +7,21 @@ import KiiPushSystem
 extension MQTTSession {
     func heed(_ answer: MosquittoInbox.Answer, _ link: borrowing MosquittoClient) throws(End) {
         switch answer {
-        case .connection(0, let isSessionPresent, let keepAlive):
+        case .connection(0, let isSessionPresent, let keepAlive, let quality):
             isAccepted = true
+            if settings.version == .v5 { self.quality = quality }
             if let keepAlive, keepAlive > 0 { keepAliveSeconds = keepAlive }
             self.isSessionPresent = isSessionPresent
             if !isSessionPresent, hadLink || settings.hadSession { remember(isSessionLost: true) }
             for filter in settings.formerFilters { try link.unsubscribe(filter) }
             for topic in settings.subscriptions { requested[try link.subscribe(topic.filter, topic.quality)] = topic }
             (granted, isBelowRequest, areRequestsSent) = ([], false, false)
-        case .connection(let code, _, _):
+        case .connection(let code, _, _, _):
+            // The will has another quality of service at the next connection.
+            if code == 0x9B { quality = .zero }
             let reason = MosquittoClient.reason(connection: code, settings.version)
             guard !MQTTAnswers.isRefusal(connection: code, settings.version) else {
-                let suspects = code == 0x9D ? "the address" : "user, password, certificate, client id and version"
-                throw .refused("\(MQTTAnswers.words(reason)); check \(suspects)")
+                throw .refused("\(MQTTAnswers.words(reason)); check \(MQTTAnswers.suspects(connection: code))")
             }
             throw .lost("the broker refuses the connection: \(reason)")
         // A broker, or an attacker in between, must not end a subscribed connection with an unrequested answer.
@@ -39,6 +41,8 @@ extension MQTTSession {
             }
             granted.insert(quality)
             guard requested.isEmpty else { return }
+            // Before MQTT 5, only the subscriptions show what the broker takes.
+            if settings.version != .v5 { self.quality = granted.contains(1) ? .one : .zero }
             noteSubscription()
             publishBirth(link)
         case .publication(let id, let code): noteConfirmation(of: id, code)
@@ -101,10 +105,12 @@ extension MQTTSession {
     /// Publishes the birth message; a broker that does not take it still delivers pushes.
     func publishBirth(_ link: borrowing MosquittoClient) {
         guard let birth = settings.birth else { return }
-        do throws(End) { try link.publish(birth, .one) } catch {
-            if !hasToldOfBirth { intake.report(.ignored("the birth message cannot be published: \(error.what)")) }
-            hasToldOfBirth = true
-        }
+        do throws(End) { birthID = try link.publish(birth, quality) } catch { tellOfBirth(error.what) }
+    }
+
+    private func tellOfBirth(_ why: String) {
+        if !hasToldOfBirth { intake.report(.ignored("the birth message cannot be published: \(why)")) }
+        hasToldOfBirth = true
     }
 
     /// Queues the answers that wait; each ends when the broker has confirmed it.
@@ -114,7 +120,10 @@ extension MQTTSession {
         guard isAccepted, link.descriptor >= 0 else { return }
         for item in transport.outgoing.waiting {
             do throws(End) {
-                transport.outgoing.published(item, as: try link.publish(item.answer))
+                let id = try link.publish(item.answer, quality)
+                transport.outgoing.published(item, as: id)
+                // Nothing confirms it.
+                if quality == .zero { transport.outgoing.confirmed(id, nil) }
             } catch {
                 transport.outgoing.refused(item, AnswerRefused("it cannot be published: \(error.what)"))
             }
@@ -125,6 +134,7 @@ extension MQTTSession {
     func noteConfirmation(of id: Int32, _ code: Int32) {
         guard code >= 0x80 else { return transport.outgoing.confirmed(id, nil) }
         let reason = MosquittoClient.reason(code)
+        if id == birthID { return tellOfBirth(reason) }
         // A quota that is used up now.
         let isForNow = code == 0x97
         transport.outgoing.confirmed(

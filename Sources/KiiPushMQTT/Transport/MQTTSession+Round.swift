@@ -74,7 +74,7 @@ extension MQTTSession {
     func leave(_ link: borrowing MosquittoClient) {
         guard subscribedAt != nil, maySend, unended.retried == 0, link.descriptor >= 0 else { return }
         // A broker publishes the will only if a connection breaks.
-        if let will = settings.will { try? link.publish(will, .zero) }
+        if let will = settings.will { _ = try? link.publish(will, .zero) }
         link.disconnect()
         let end = Instant.now + .seconds(1)
         while link.descriptor >= 0, link.wantsWrite, .now < end {

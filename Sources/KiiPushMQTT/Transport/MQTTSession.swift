@@ -59,10 +59,14 @@ final class MQTTSession {
     var hadLink = false
     /// Whether the broker has accepted the connection, possibly long before the subscription.
     var isAccepted = false
+    /// The highest quality of service of messages that the broker takes, as far as known.
+    var quality = MQTTSettings.Quality.one
     var isSessionPresent = false
     /// Whether a connection found no session where there should be one, and that was not told yet.
     var isSessionLost = false
     var hasToldOfBirth = false
+    /// The id of the birth message's packet on this connection; nil before it.
+    var birthID: Int32?
     /// The subscriptions that the broker has not answered, by the ids of the requests.
     var requested: [Int32: MQTTSettings.Subscription] = [:]
     var areRequestsSent = false
@@ -146,6 +150,8 @@ final class MQTTSession {
         subscribedAt = nil
         var why = what
         if !hadLink {
+            // Before MQTT 5, a broker only closes the link if it takes no will with this quality of service.
+            if isByBroker, !isAccepted, settings.version != .v5 { quality = quality == .one ? .zero : .one }
             why = "\(settings.host):\(settings.port): \(what)\(advice(what, isByBroker))"
         }
         let (words, pause) = pauses.afterLoss(why, isByBroker: isByBroker, held: held, random: transport.random())
@@ -169,7 +175,9 @@ final class MQTTSession {
         }
         // A broker that sends an alert speaks TLS.
         if what.contains(exactly: "alert certificate required") { return "; name a client certificate and its key" }
-        guard isByBroker, !isAccepted, !what.contains(exactly: " alert ") else { return "" }
+        guard isByBroker, !what.contains(exactly: " alert ") else { return "" }
+        // Before MQTT 5, some brokers do not answer a subscription that they refuse.
+        if isAccepted { return "; check the topic, and what this user may read" }
         return "; check that this port is for links \(settings.usesTLS ? "with" : "without") TLS"
     }
 
@@ -201,7 +209,7 @@ final class MQTTSession {
     private func serveLink() throws(End) {
         try awaitRoom()
         let link = try makeLink()
-        (isBehind, isSending, isAccepted, nextPing) = (false, false, false, nil)
+        (isBehind, isSending, isAccepted, nextPing, birthID) = (false, false, false, nil, nil)
         keepAliveSeconds = settings.keepAlive
         (unended, unacknowledged) = (Unended(), 0)
         var deadline = Instant.now + settings.connectLimit
@@ -253,7 +261,7 @@ final class MQTTSession {
         }
         // A failed connection has an encryption, too.
         defer { encryption = encryption ?? link.encryption.map { ($0, files.used, .now) } }
-        try link.connect(settings, contents, encryption?.context)
+        try link.connect(settings, contents, encryption?.context, quality)
     }
 
     // MARK: Waiting

@@ -119,8 +119,9 @@ extension MQTTTransport: AnswerSender {
     /// Publishes an answer to the response topic with quality of service 1: the handler's data as JSON, with the
     /// correlation data of the command, and the user properties `status` and `number`.
     ///
-    /// While there is no connection, it waits. If the process ends between the broker's confirmation and its record,
-    /// the answer is published again, with the same number.
+    /// If the broker takes only quality of service 0, it returns when the answer is about to be sent. While there is no
+    /// connection, it waits. If the process ends between the broker's confirmation and its record, the answer is
+    /// published again, with the same number.
     ///
     /// - Throws: `AnswerRefused` if the broker refuses it for good, or if the connection is not one of MQTT 5; another
     ///   error if the broker's quota is used up.

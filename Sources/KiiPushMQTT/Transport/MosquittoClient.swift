@@ -12,8 +12,8 @@ import KiiPushSystem
 struct MosquittoClient: ~Copyable {
     // Valid from `init` to `deinit`, and passed only to `arrivals`, which does not keep it.
     private let handle: OpaquePointer
-    private let arrivals: MosquittoInbox
-    private let version: MQTTSettings.Version
+    let arrivals: MosquittoInbox
+    let version: MQTTSettings.Version
 
     /// Why a call failed: `lost`.
     typealias End = MQTTSession.End
@@ -40,7 +40,8 @@ struct MosquittoClient: ~Copyable {
     deinit { unsafe mosquitto_destroy(handle) }
 
     private func prepare(
-        _ settings: MQTTSettings, _ files: LinkFiles.Contents, _ encryption: OpenSSL.Context?
+        _ settings: MQTTSettings, _ files: LinkFiles.Contents, _ encryption: OpenSSL.Context?,
+        _ quality: MQTTSettings.Quality
     ) throws(End) {
         // Makes only `write` send the queue. Without it acknowledgements are sent before `take` was called.
         try check(unsafe mosquitto_threaded_set(handle, true))
@@ -51,7 +52,8 @@ struct MosquittoClient: ~Copyable {
         if let will = settings.will {
             try check(
                 unsafe mosquitto_will_set(
-                    handle, will.topic, Int32(will.payload.count), will.payload, 1, will.isRetained))
+                    handle, will.topic, Int32(will.payload.count), will.payload, Int32(quality.rawValue),
+                    will.isRetained))
         }
         if let encryption {
             // As libmosquitto has set it up for an earlier client, with the check of the host's name.
@@ -87,12 +89,16 @@ struct MosquittoClient: ~Copyable {
 
     // MARK: The beginning and the end
 
-    /// Starts to send the first packet, with the encryption of an earlier connection with the same settings and files.
+    /// Starts to send the first packet, with the encryption of an earlier connection with the same settings and files,
+    /// and the will with this quality of service.
     ///
     /// It may block in the resolver, and with MQTT 5 until the host answers.
-    func connect(_ settings: MQTTSettings, _ files: LinkFiles.Contents, _ encryption: OpenSSL.Context?) throws(End) {
+    func connect(
+        _ settings: MQTTSettings, _ files: LinkFiles.Contents, _ encryption: OpenSSL.Context?,
+        _ quality: MQTTSettings.Quality = .one
+    ) throws(End) {
         arrivals.failedEncryption = nil
-        try prepare(settings, files, encryption)
+        try prepare(settings, files, encryption, quality)
         let keepAlive = Int32(settings.keepAlive)
         if version == .v5 {
             var properties: OpaquePointer?
@@ -133,15 +139,18 @@ struct MosquittoClient: ~Copyable {
     /// Ends a subscription of the kept session; nobody waits for the answer.
     func unsubscribe(_ filter: String) throws(End) { try check(unsafe mosquitto_unsubscribe(handle, nil, filter)) }
 
-    func publish(_ message: MQTTSettings.Announcement, _ quality: MQTTSettings.Quality) throws(End) {
+    /// Queues a message of this device; returns the id of the packet that confirms it.
+    func publish(_ message: MQTTSettings.Announcement, _ quality: MQTTSettings.Quality) throws(End) -> Int32 {
+        var id: Int32 = 0
         try check(
             unsafe mosquitto_publish(
-                handle, nil, message.topic, Int32(message.payload.count), message.payload, Int32(quality.rawValue),
+                handle, &id, message.topic, Int32(message.payload.count), message.payload, Int32(quality.rawValue),
                 message.isRetained))
+        return id
     }
 
     /// Queues an answer for its response topic, with MQTT 5; returns the id of the packet that confirms it.
-    func publish(_ answer: UnsentAnswer) throws(End) -> Int32 {
+    func publish(_ answer: UnsentAnswer, _ quality: MQTTSettings.Quality) throws(End) -> Int32 {
         guard let mqtt = answer.payload.mqtt, let topic = mqtt.responseTopic else {
             throw .lost("the command has no response topic")
         }
@@ -166,7 +175,9 @@ struct MosquittoClient: ~Copyable {
         }
         let text = Array(answer.text.utf8)
         var id: Int32 = 0
-        try check(unsafe mosquitto_publish_v5(handle, &id, topic, Int32(text.count), text, 1, false, properties))
+        try check(
+            unsafe mosquitto_publish_v5(
+                handle, &id, topic, Int32(text.count), text, Int32(quality.rawValue), false, properties))
         return id
     }
 
@@ -260,50 +271,6 @@ struct MosquittoClient: ~Copyable {
             throw .lost("the broker closed the link before it was encrypted", isByBroker: true)
         }
         throw .lost("\(reason)", isByBroker: reason.rawValue == ECONNRESET)
-    }
-
-    // MARK: Errors
-
-    /// Makes an error from a code, with the text of the library that defines it.
-    private func check(_ code: Int32) throws(End) {
-        guard code != MOSQ_ERR_SUCCESS.rawValue else { return }
-        let number = ErrorNumber.current
-        let (what, isByBroker): (String, Bool) =
-            switch code {
-            // These codes are not of the kind that their position suggests.
-            case MOSQ_ERR_EAI.rawValue:
-                unsafe ("the host was not found: \(String(cString: gai_strerror(number.rawValue)))", false)
-            case MOSQ_ERR_ERRNO.rawValue where number.rawValue == EPROTO: ("the encrypted link was refused", false)
-            // No call has failed: the peer has closed the connection without a packet.
-            case MOSQ_ERR_ERRNO.rawValue where number.rawValue == 0: ("the broker closed the link", true)
-            case MOSQ_ERR_CONN_LOST.rawValue where number.rawValue == ECONNRESET:
-                ("the broker closed the link: \(number)", true)
-            case MOSQ_ERR_CONN_LOST.rawValue: ("the broker closed the link", true)
-            case MOSQ_ERR_ERRNO.rawValue: ("\(number)", false)
-            case MOSQ_ERR_KEEPALIVE.rawValue: ("the broker did not answer within the keep-alive", true)
-            default: unsafe (String(cString: mosquitto_strerror(code)), false)
-            }
-        let complaints = arrivals.complaints.takeAll().map { EscapedText($0).description }.joined(separator: "; ")
-        throw .lost(complaints.isEmpty ? what : "\(what) (\(complaints))", isByBroker: isByBroker)
-    }
-
-    /// The library's text for a code in a broker's answer.
-    static func reason(connection code: Int32, _ version: MQTTSettings.Version) -> String {
-        if version == .v5 { return reason(code) }
-        return unsafe String(cString: mosquitto_connack_string(code))
-    }
-
-    /// The text for a code with which an MQTT 5 broker ends a connection, or refuses a subscription.
-    static func reason(_ code: Int32) -> String { unsafe String(cString: mosquitto_reason_string(code)) }
-
-    /// The version of the loaded library, such as 2000011.
-    static var libraryNumber: Int32 { mosquitto_lib_version(nil, nil, nil) }
-
-    /// The version of the loaded library, such as 2.0.11.
-    static var libraryVersion: String {
-        var (major, minor, revision): (Int32, Int32, Int32) = (0, 0, 0)
-        unsafe _ = mosquitto_lib_version(&major, &minor, &revision)
-        return "\(major).\(minor).\(revision)"
     }
 }
 

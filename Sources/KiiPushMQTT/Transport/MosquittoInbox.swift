@@ -8,8 +8,9 @@ import KiiPush
 /// libmosquitto's callbacks fill it while the loop's thread reads, and only that thread uses it.
 final class MosquittoInbox {
     enum Answer {
-        /// It has accepted the connection, or refused it; with the keep-alive that it demands, in seconds, if any.
-        case connection(code: Int32, isSessionPresent: Bool, keepAlive: Int?)
+        /// It has accepted the connection, or refused it; with the keep-alive that it demands, in seconds, if any, and
+        /// the highest quality of service of messages that it takes.
+        case connection(code: Int32, isSessionPresent: Bool, keepAlive: Int?, quality: MQTTSettings.Quality)
         case subscription(id: Int32, code: Int32)
         /// It has confirmed a message of this device, or refused it.
         case publication(id: Int32, code: Int32)
@@ -146,7 +147,8 @@ final class MosquittoInbox {
         var publish = MQTTPublish(topic: topic)
         publish.isRetained = isRetained
         guard let properties = unsafe properties.map({ unsafe MosquittoProperties(list: $0) }) else { return publish }
-        publish.expirySeconds = properties.number(MQTT_PROP_MESSAGE_EXPIRY_INTERVAL)
+        publish.expirySeconds = unsafe properties.number(
+            MQTT_PROP_MESSAGE_EXPIRY_INTERVAL, mosquitto_property_read_int32)
         publish.responseTopic = properties.text(MQTT_PROP_RESPONSE_TOPIC)
         publish.correlationData = properties.bytes(MQTT_PROP_CORRELATION_DATA)
         publish.contentType = properties.text(MQTT_PROP_CONTENT_TYPE)
@@ -236,11 +238,14 @@ extension MosquittoInbox {
             unsafe MosquittoInbox.behind(context)?.note(logLevel: level, line, of: handle)
         }
         unsafe mosquitto_connect_v5_callback_set(handle) { _, context, code, flags, properties in
-            let keepAlive = unsafe properties.flatMap { list in
-                unsafe MosquittoProperties(list: list).short(MQTT_PROP_SERVER_KEEP_ALIVE).map { Int($0) }
-            }
+            let properties = unsafe properties.map { unsafe MosquittoProperties(list: $0) }
             unsafe MosquittoInbox.behind(context)?.note(
-                .connection(code: code, isSessionPresent: flags & 1 == 1, keepAlive: keepAlive))
+                .connection(
+                    code: code, isSessionPresent: flags & 1 == 1,
+                    keepAlive: properties?.number(MQTT_PROP_SERVER_KEEP_ALIVE, mosquitto_property_read_int16)
+                        .map { Int($0) },
+                    quality: properties?.number(MQTT_PROP_MAXIMUM_QOS, mosquitto_property_read_byte) == 0
+                        ? .zero : .one))
         }
         unsafe mosquitto_subscribe_v5_callback_set(handle) { _, context, id, number, codes, _ in
             guard number > 0, let codes = unsafe codes else { return }

@@ -12,17 +12,13 @@ struct MosquittoProperties {
 
     init(list: OpaquePointer) { unsafe self.list = list }
 
-    /// A four-byte number; nil without one.
-    func number(_ property: mqtt5_property) -> UInt32? {
-        var value: UInt32 = 0
-        let found = unsafe mosquitto_property_read_int32(list, Int32(property.rawValue), &value, false)
-        return unsafe found == nil ? nil : value
-    }
-
-    /// A two-byte number; nil without one.
-    func short(_ property: mqtt5_property) -> UInt16? {
-        var value: UInt16 = 0
-        let found = unsafe mosquitto_property_read_int16(list, Int32(property.rawValue), &value, false)
+    /// A number, which `read` reads by its size; nil without one.
+    func number<Number: FixedWidthInteger>(
+        _ property: mqtt5_property,
+        _ read: (OpaquePointer?, Int32, UnsafeMutablePointer<Number>?, Bool) -> OpaquePointer?
+    ) -> Number? {
+        var value: Number = 0
+        let found = unsafe read(list, Int32(property.rawValue), &value, false)
         return unsafe found == nil ? nil : value
     }
 

@@ -146,11 +146,22 @@ struct Connection: ~Copyable, @unchecked Sendable {
 
     /// Runs `body` in a transaction, which survives a loss of power when this returns if it is synced.
     ///
-    /// If not, it survives the process's end, and a loss of power only when a later transaction does.
+    /// If not, it survives the process's end, and a loss of power only when a later transaction does. If the disk is
+    /// full, `body` runs once more when the write-ahead log, which may have used up the last room, is truncated.
     ///
     /// - Throws: the error of `body` or of the transaction; nothing has changed then.
     mutating func transaction<Result>(
         isSynced: Bool = true, _ body: (inout Connection) throws(SQLiteError) -> Result
+    ) throws(SQLiteError) -> Result {
+        do throws(SQLiteError) { return try transact(isSynced, body) } catch {
+            guard case .full = error else { throw error }
+            try? run("PRAGMA wal_checkpoint(TRUNCATE)")
+            return try transact(isSynced, body)
+        }
+    }
+
+    private mutating func transact<Result>(
+        _ isSynced: Bool, _ body: (inout Connection) throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
         // A transaction whose rollback failed must not include the next one.
         if isInTransaction { try run("ROLLBACK") }
@@ -165,7 +176,6 @@ struct Connection: ~Copyable, @unchecked Sendable {
         } catch {
             // After some errors, such as a full disk, SQLite has already rolled back.
             if isInTransaction { try? run("ROLLBACK") }
-            if case .full = error { giveBackLog() }
             throw error
         }
     }
@@ -176,10 +186,6 @@ struct Connection: ~Copyable, @unchecked Sendable {
         try script("PRAGMA synchronous = \(isSynced ? "FULL" : "NORMAL")")
         self.isSynced = isSynced
     }
-
-    /// Truncates the write-ahead log, which keeps its size otherwise, so that the disk may have space for the next
-    /// transaction.
-    private mutating func giveBackLog() { try? run("PRAGMA wal_checkpoint(TRUNCATE)") }
 
     private var isInTransaction: Bool {
         mutating get { unsafe sqlite3_get_autocommit(handle) == 0 }

@@ -215,10 +215,8 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
                     guard Int(written ?? 0) + waiting == count else { return false }
                 }
                 guard isInFile else { return true }
-                do throws(SQLiteError) { try connection.removeLetter(id) } catch {
-                    // On a full disk, the removals before have used up its last room for the log, which is given back.
-                    guard case .full = error else { throw error }
-                    try connection.removeLetter(id)
+                try connection.transaction { connection throws(SQLiteError) in
+                    try connection.run("DELETE FROM deadLetters WHERE id = ?", .integer(id))
                 }
                 return true
             }
@@ -237,12 +235,6 @@ extension DeadLetter.Reason {
 }
 
 extension Connection {
-    fileprivate mutating func removeLetter(_ id: Int64) throws(SQLiteError) {
-        try transaction { connection throws(SQLiteError) in
-            try connection.run("DELETE FROM deadLetters WHERE id = ?", .integer(id))
-        }
-    }
-
     /// The quota with the dead letters that exist already.
     fileprivate mutating func letterRoom(
         _ empty: DeadLetterQuota

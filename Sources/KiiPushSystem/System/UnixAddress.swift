@@ -4,6 +4,8 @@ package import CLibrary
 package struct UnixAddress {
     private var address = sockaddr_un()
     private let length: socklen_t
+    /// Kept open for a path that names it by its number; nil for others.
+    private var directory: OpenDirectory?
 
     /// The most bytes of a path.
     package static let longestPath = MemoryLayout<sockaddr_un>.size - MemoryLayout<sa_family_t>.size - 1
@@ -12,6 +14,20 @@ package struct UnixAddress {
     package init?(path: String) {
         guard !path.isEmpty, !path.utf8.contains(0) else { return nil }
         self.init(bytes: Array(path.utf8) + [0])
+    }
+
+    /// The address of a path of any length, a long one by its open directory in `/proc`; nil if it is empty or contains
+    /// NUL, or if its name is too long or its directory cannot be opened.
+    package init?(ofAnyLength path: String) {
+        guard path.utf8.count > Self.longestPath else {
+            self.init(path: path)
+            return
+        }
+        guard let name = path.split(separator: "/").last, let directory = OpenDirectory(directoryName(path)) else {
+            return nil
+        }
+        self.init(path: "/proc/self/fd/\(directory.descriptor)/\(name)")
+        self.directory = directory
     }
 
     /// The address of an abstract name; nil if it is too long.
@@ -46,4 +62,19 @@ package struct UnixAddress {
             retrying { unsafe sendto(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL), pointer, length) }
         } == bytes.count
     }
+}
+
+/// A directory that is open until this is released.
+private final class OpenDirectory: Sendable {
+    let descriptor: Int32
+
+    /// Opens a directory; nil if that fails, with the reason in `errno`.
+    init?(_ path: String) {
+        let opened = retrying { unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        // Before the property is set: else this would be closed.
+        guard opened >= 0 else { return nil }
+        descriptor = opened
+    }
+
+    deinit { close(descriptor) }
 }

@@ -35,20 +35,21 @@ public final class TestService: Sendable {
     /// - Parameters:
     ///   - receiver: the receiver whose chain and handlers it uses.
     ///   - inbox: keeps payloads until they have ended; by default in memory.
+    ///   - answers: deliver the answers to commands.
     ///   - settings: the bounds of the service.
     ///   - delivery: the settings for messages whose route has none; pauses between attempts are not made longer or
     ///     shorter.
     ///   - seed: chooses the order in which tasks run.
     /// - Throws: ``TestMistake`` if the receiver has another clock; the error of an inbox that cannot be read.
     public init(
-        _ receiver: PushReceiver, inbox: any Inbox = InMemoryInbox(), settings: ServiceSettings = .standard,
-        delivery: DeliverySettings = DeliverySettings(), seed: UInt64 = 0
+        _ receiver: PushReceiver, inbox: any Inbox = InMemoryInbox(), answers: [any AnswerSender] = [],
+        settings: ServiceSettings = .standard, delivery: DeliverySettings = DeliverySettings(), seed: UInt64 = 0
     ) throws {
         clock = try receiver.manualClock
         executor = SeededExecutor(seed: seed)
         let service = PushService(
-            receiver, [transport], inbox: inbox, settings: settings, delivery: delivery, jitter: { 0 },
-            executor: executor)
+            receiver, [transport], inbox: inbox, answers: answers, settings: settings, delivery: delivery,
+            jitter: { 0 }, executor: executor)
         self.service = service
         let end = end
         task = executor.start {

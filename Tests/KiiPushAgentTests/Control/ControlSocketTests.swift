@@ -11,18 +11,37 @@ import Testing
 struct ControlSocketTests {
     /// Runs a body while `serve` serves a socket, from the moment at which clients can connect; then that ends.
     private func serving(
+        in name: String? = nil,
         _ serve: @escaping @Sendable (ControlSocket, _ listening: @escaping @Sendable () -> Void) async throws -> Void,
         _ body: (ControlSocket, Folder) async throws -> Void
     ) async throws {
         let folder = try Folder()
-        let control = ControlSocket(state: folder.path)
+        if let name { try folder.makeFolder(name) }
+        let control = ControlSocket(state: name.map { folder[$0] } ?? folder.path)
         let (ready, listen) = AsyncStream.makeStream(of: Void.self)
         let serving = Task { try await serve(control) { listen.finish() } }
         for await _ in ready {}
         try await body(control, folder)
         serving.cancel()
         try await serving.value
-        #expect(folder.names == [])
+        #expect(folder.names == [name].compactMap(\.self))
+    }
+
+    @Test("a directory may have a longer path than a socket")
+    func longPath() async throws {
+        try await serving(in: String(repeating: "d", count: 200)) { control, listening in
+            try await control.serve(listening: listening) { _, reply in
+                reply.print("here")
+                return 0
+            }
+        } _: { control, _ in
+            let answer = try await control.firstLine(of: ["who"])
+            #expect(answer.line == "here")
+        }
+        let missing = ControlSocket(state: "/nowhere/\(String(repeating: "d", count: 200))")
+        await #expect(throws: SocketError.nobodyAnswers(path: missing.path, ErrorNumber(rawValue: ENOENT))) {
+            try await missing.firstLine(of: ["who"])
+        }
     }
 
     @Test("it ends when the answers under way have been sent")

@@ -253,11 +253,9 @@ final class MemoryLink: Sendable {
 
     /// Waits until there is room, or the task is cancelled.
     func room(_ intake: PushIntake) async {
-        let flag = RoomFlag()
-        intake.whenRoom { flag.isThere.store(true, ordering: .releasing) }
-        while !flag.isThere.load(ordering: .acquiring), !Task.isCancelled {
-            try? await Task.sleep(for: .milliseconds(1))
-        }
+        let (waiting, room) = AsyncStream<Never>.makeStream()
+        intake.whenRoom { room.finish() }
+        for await _ in waiting {}
     }
 
     /// Goes on until it is released, whether or not the task is cancelled.
@@ -271,10 +269,6 @@ final class MemoryLink: Sendable {
 
     /// Those who never return; kept, so that nothing complains of it.
     private static let stuck = Mutex<[CheckedContinuation<Void, Never>]>([])
-}
-
-private final class RoomFlag: Sendable {
-    let isThere = Atomic<Bool>(false)
 }
 
 struct FaultyBench: TransportBench {

@@ -114,6 +114,29 @@ struct TestServiceTests {
         #expect(log.events == ["handled"])
     }
 
+    @Test("a handler's answer gets to its sender, and again a second later if that fails")
+    func answers() throws {
+        struct Sender: AnswerSender {
+            let name = "list"
+            let log: EventLog
+
+            func takes(_ message: PushMessage) -> Bool { true }
+
+            func send(_ answer: UnsentAnswer) throws {
+                log.add(answer.answer.reason ?? "-")
+                if log.events.count == 1 { throw TestError() }
+            }
+        }
+        let receiver = receiver()
+        receiver.onCommand(id: "lamp") { _, context in try context.answer(.failed("stuck")) }
+        let test = try TestService(receiver, answers: [Sender(log: log)])
+        let command = #"{"commandID":"c1","actions":[{"lamp":[{"power":true}]}],"issuer":"user:u1"}"#
+        #expect(try test.send(RawPayload(command)).answer?.reason == "stuck")
+        #expect(log.events == ["stuck"])
+        test.advance(by: .seconds(1))
+        #expect(log.events == ["stuck", "stuck"])
+    }
+
     @Test("an inbox that cannot be read is an error at once")
     func unreadable() throws {
         let inbox = SpyInbox { _, what in what == "entries" }

@@ -189,6 +189,12 @@ struct UnusualStartTests {
         #expect(try log.contents() == "kiipush: its arguments are unknown without /proc; mount it\n")
     }
 
+    @Test("an address space that may be too small for a thread is told")
+    func smallAddressSpace() throws {
+        let (end, log) = try run("ulimit -v 1000000;", "")
+        #expect(end == .exited(0) && log.contains("raise it with 'ulimit -v'"), "\(log)")
+    }
+
     @Test("a limit of file sizes that is too small for its state is told", .enabled(if: AgentState.isDurable))
     func smallFiles() throws {
         let folder = try Folder()
