@@ -13,8 +13,10 @@ import Synchronization
 /// renamed to `path.1`, replacing an earlier one, and a new one begins. So both together hold the newest payloads,
 /// within twice the limit. Times are those of arrival, counted from the file's first line, and never go backwards; a
 /// process that finds a file continues after its last line. Writes are not synced to disk, so a power failure may lose
-/// the last lines; a partial line is removed when the file is opened again. A symbolic link stays, and the file that it
-/// names is written; a device or a pipe is an error (`EINVAL`), and so is a file of another kind (`EEXIST`); both stay.
+/// the last lines; a partial line is removed when the file is opened again. A symbolic link of this user or root stays,
+/// and the file that it names is written; a device or a pipe is an error (`EINVAL`), and so are a file of another kind
+/// (`EEXIST`), and a file or a link of another user (`EACCES`), except that root may write a file of its directory's
+/// owner; all stay.
 package final class CaptureFile: Sendable {
     package static let start = #"{"at":""#
 
@@ -99,6 +101,9 @@ final class OpenCapture: Sendable {
             var status = stat()
             guard unsafe fstat(descriptor, &status) == 0 else { throw .current }
             guard status.st_mode & S_IFMT == S_IFREG else { throw ErrorNumber(rawValue: EINVAL) }
+            // Its owner could read what is added.
+            guard Self.isOwn(file, status.st_uid) else { throw ErrorNumber(rawValue: EACCES) }
+            guard fchmod(descriptor, 0o600) == 0 else { throw .current }
             guard !isForeignFile(file, CaptureFile.start) else { throw Self.foreign }
             lastTime = try Self.repair(descriptor, Int(status.st_size))
         } catch {
@@ -111,6 +116,13 @@ final class OpenCapture: Sendable {
     }
 
     deinit { close(descriptor) }
+
+    /// Whether the owner of a file is this user or, for root, the owner of its directory, who gets what root makes there.
+    private static func isOwn(_ file: String, _ owner: uid_t) -> Bool {
+        if owner == geteuid() { return true }
+        var directory = stat()
+        return unsafe geteuid() == 0 && stat(directoryName(file), &directory) == 0 && directory.st_uid == owner
+    }
 
     /// Whether the path still names this file.
     var isInPlace: Bool { FileStamp(path).isSameFile(as: stamp) }

@@ -150,6 +150,27 @@ struct CaptureFileTests {
         #expect(missing.map { "\($0)" } == "\(folder["none/c"]): cannot be written: No such file or directory")
         #expect(throws: WriteError.self) { try CaptureFile(path: "a\0b", clock: clock).add(RawPayload("{}")) }
     }
+
+    @Test("a file that others may read is closed to them")
+    func openToOthers() throws {
+        try folder.write([], to: "c", mode: 0o666)
+        try capture().add(RawPayload("{}"))
+        #expect(fileMode(folder["c"]) == 0o600)
+    }
+
+    @Test(
+        "another user's file gets nothing; root may write one of the directory's owner",
+        .enabled(if: geteuid() == 0, "only root can make one"), arguments: [true, false])
+    func foreign(ownsDirectory: Bool) throws {
+        try folder.write("", to: "c")
+        for path in ownsDirectory ? [folder["c"], folder.path] : [folder["c"]] {
+            try #require(unsafe chown(path, 65_534, 65_534) == 0)
+        }
+        var refusal: WriteError?
+        do throws(WriteError) { try capture().add(RawPayload("{}")) } catch { refusal = error }
+        #expect(refusal?.number == (ownsDirectory ? nil : ErrorNumber(rawValue: EACCES)))
+        #expect(try steps().count == (ownsDirectory ? 1 : 0))
+    }
 }
 
 func fileMode(_ path: String) -> mode_t {
