@@ -31,14 +31,7 @@ package struct SecretFile: Sendable {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { throw .unreadable(path, .current) }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile(path) }
-        let shared: mode_t = place.isCredential ? 0o037 : 0o077
-        if ![geteuid(), 0].contains(status.st_uid) {
-            exposure = .foreignOwner(path)
-        } else if status.st_mode & shared != 0 {
-            exposure = .openToOthers(path, mode: status.st_mode & 0o777)
-        } else {
-            exposure = nil
-        }
+        exposure = Self.exposure(path, status, isCredential: place.isCredential)
         do throws(ReadError) {
             bytes = try ByteReader(descriptor: descriptor, name: path).readAll(limit: limit)
         } catch {
@@ -48,6 +41,19 @@ package struct SecretFile: Sendable {
             case .tooLarge(_, let limit): throw .tooLarge(path, limit: limit)
             }
         }
+    }
+
+    /// Why a file, perhaps behind symbolic links, is not secret; nil if only its owner can read it, or nobody.
+    package static func exposure(of path: String) -> SecretFileError? {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { return nil }
+        return exposure(path, status, isCredential: directoryName(path) == credentialsDirectory)
+    }
+
+    private static func exposure(_ path: String, _ status: stat, isCredential: Bool) -> SecretFileError? {
+        if ![geteuid(), 0].contains(status.st_uid) { return .foreignOwner(path) }
+        let shared: mode_t = isCredential ? 0o037 : 0o077
+        return status.st_mode & shared == 0 ? nil : .openToOthers(path, mode: status.st_mode & 0o777)
     }
 
     package static var credentialsDirectory: String? {
