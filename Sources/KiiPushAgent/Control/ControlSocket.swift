@@ -132,8 +132,9 @@ package struct ControlSocket: Sendable {
 
     /// Sends a command to the process that serves the socket, passes on its answer, and returns the exit code.
     ///
-    /// A line with control characters is passed on with escapes, as `EscapedText` makes them. The process may be silent for `patience`. At `end` it stops listening, as if it had ended with 0. A command that is too
-    /// long is not sent, and answered with the reason.
+    /// A line with control characters is passed on with escapes, as `EscapedText` makes them. The process may be silent
+    /// for `patience`. At `end` it stops listening, as if it had ended with 0. A command that is too long is not sent,
+    /// and answered with the reason.
     ///
     /// - Throws: why there is no answer.
     package func ask(

@@ -117,7 +117,7 @@ final class OpenCapture: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Whether the owner of a file is this user or, for root, the owner of its directory, who gets what root makes there.
+    /// Whether the owner of a file is this user or, for root, the owner of its directory, who gets what root makes.
     private static func isOwn(_ file: String, _ owner: uid_t) -> Bool {
         if owner == geteuid() { return true }
         var directory = stat()
