@@ -50,7 +50,7 @@ package struct KillFile: Sendable, Hashable {
 
     /// Switches a target off until a time; a later existing end stays.
     ///
-    /// The file is replaced as a whole, with mode 0600, so that a reader sees the old or the new one; a symbolic link of
+    /// The file is replaced as a whole, with mode 0600, so that a reader sees the old or the new one. A symbolic link of
     /// this user or root stays, and the file that it names is replaced. Two programs that edit at once wait for one
     /// another, with a lock on the file `kill.json.lock` beside it, which stays. Expired kills are dropped, and so is
     /// what cannot be read.
