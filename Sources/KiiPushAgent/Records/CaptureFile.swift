@@ -92,11 +92,8 @@ final class OpenCapture: Sendable {
 
     /// Opens or creates a file, with mode 0600; removes a partial last line.
     init(_ path: String) throws(ErrorNumber) {
-        guard !path.utf8.contains(0) else { throw ErrorNumber(rawValue: EINVAL) }
         guard let file = try fileToReplace(path) else { throw ErrorNumber(rawValue: EINVAL) }
-        let flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK
-        let descriptor = retrying { unsafe open(file, flags, 0o600) }
-        guard descriptor >= 0 else { throw .current }
+        let descriptor = try openFile(file, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK)
         do throws(ErrorNumber) {
             var status = stat()
             guard unsafe fstat(descriptor, &status) == 0 else { throw .current }

@@ -37,14 +37,10 @@ package struct ByteReader: ~Copyable, Sendable {
     }
 
     private static func opened(_ path: String, _ flags: Int32 = 0) throws(ReadError) -> Int32 {
-        // C would end the path there, and open another file.
-        guard !path.utf8.contains(0) else { throw .unreadable(name: path, ErrorNumber(rawValue: EINVAL)) }
-        let descriptor = retrying { unsafe open(path, flags | O_RDONLY | O_CLOEXEC | O_NOCTTY) }
-        guard descriptor >= 0 else {
+        do throws(ErrorNumber) { return try openFile(path, O_RDONLY | flags) } catch {
             // A socket cannot be opened at all.
-            throw flags != 0 && errno == ENXIO ? .notAFile(name: path) : .unreadable(name: path, .current)
+            throw flags != 0 && error.rawValue == ENXIO ? .notAFile(name: path) : .unreadable(name: path, error)
         }
-        return descriptor
     }
 
     /// Reads from a descriptor, perhaps non-blocking, that the caller opened, and closes after releasing the reader.

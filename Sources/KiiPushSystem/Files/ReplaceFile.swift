@@ -12,15 +12,11 @@ import CLibrary
 package func replaceFile(
     _ path: String, with text: String, mode: UInt32 = 0o600, isDurable: Bool = true, waits: Bool = false
 ) throws(ErrorNumber) {
-    // C would end the path there, and replace another file.
-    guard !path.utf8.contains(0) else { throw ErrorNumber(rawValue: EINVAL) }
     guard let path = try fileToReplace(path) else { return try writeInto(path, text, waits: waits) }
     let temporary = "\(path).tmp"
     guard isRegularOrMissing(temporary) else { throw ErrorNumber(rawValue: EEXIST) }
     guard unsafe unlink(temporary) == 0 || errno == ENOENT else { throw .current }
-    let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
-    let descriptor = retrying { unsafe open(temporary, flags, 0o600) }
-    guard descriptor >= 0 else { throw .current }
+    let descriptor = try openFile(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
     do throws(ErrorNumber) {
         defer { close(descriptor) }
         giveToOwnerOfDirectory(of: path, descriptor)
@@ -65,8 +61,11 @@ package func renameFile(_ path: String, to new: String) throws(ErrorNumber) {
 /// The path of the file that a path names after all symbolic links, which need not exist; nil if it names something
 /// other than a regular file, or a descriptor of a process.
 ///
-/// - Throws: `EACCES` for a link of another user than this one and root; `ELOOP`; why a link cannot be read.
+/// - Throws: `EACCES` for a link of another user than this one and root; `ELOOP`; `EINVAL` for a path with NUL; why a
+/// link cannot be read.
 package func fileToReplace(_ path: String) throws(ErrorNumber) -> String? {
+    // C would end the path there, and write another file.
+    guard !path.utf8.contains(0) else { throw ErrorNumber(rawValue: EINVAL) }
     var path = path
     var status = stat()
     if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG { return nil }
@@ -103,9 +102,7 @@ private func isRegularOrMissing(_ path: String) -> Bool {
 
 /// Writes into a device, a pipe or an open descriptor.
 private func writeInto(_ path: String, _ text: String, waits: Bool) throws(ErrorNumber) {
-    let flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | (waits ? 0 : O_NONBLOCK)
-    let descriptor = retrying { unsafe open(path, flags) }
-    guard descriptor >= 0 else { throw .current }
+    let descriptor = try openFile(path, O_WRONLY | (waits ? 0 : O_NONBLOCK))
     defer { close(descriptor) }
     if waits { return try writeAll(text, to: descriptor) }
     let bytes = Array(text.utf8)
@@ -116,10 +113,17 @@ private func writeInto(_ path: String, _ text: String, waits: Bool) throws(Error
 
 /// Syncs the directory of a path to disk, after a file was created, moved or removed.
 package func syncDirectory(of path: String) throws(ErrorNumber) {
-    let directory = retrying { unsafe open(directoryName(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-    guard directory >= 0 else { throw .current }
+    let directory = try openFile(directoryName(path), O_RDONLY | O_DIRECTORY)
     defer { close(directory) }
     guard retrying({ fsync(directory) }) == 0 else { throw .current }
+}
+
+/// Opens a file, so that it closes on exec and becomes nobody's terminal; if the flags create it, with mode 0600.
+package func openFile(_ path: String, _ flags: Int32) throws(ErrorNumber) -> Int32 {
+    guard !path.utf8.contains(0) else { throw ErrorNumber(rawValue: EINVAL) }
+    let descriptor = retrying { unsafe open(path, flags | O_CLOEXEC | O_NOCTTY, 0o600) }
+    guard descriptor >= 0 else { throw .current }
+    return descriptor
 }
 
 /// Gives a new file to the owner of its directory, if this process may: a service must be able to use what root writes.
