@@ -14,9 +14,9 @@ import Synchronization
 /// within twice the limit. Times are those of arrival, counted from the file's first line, and never go backwards; a
 /// process that finds a file continues after its last line. Writes are not synced to disk, so a power failure may lose
 /// the last lines; a partial line is removed when the file is opened again. A symbolic link of this user or root stays,
-/// and the file that it names is written; a device or a pipe is an error (`EINVAL`), and so are a file of another kind
-/// (`EEXIST`), and a file or a link of another user (`EACCES`), except that root may write a file of its directory's
-/// owner; all stay.
+/// and the file that it names is written. A link of another user is an error (`ELOOP`), and so are a device or a pipe
+/// (`EINVAL`), a file of another kind (`EEXIST`), and a file of another user (`EACCES`), except that root may write one
+/// of its directory's owner; all stay.
 package final class CaptureFile: Sendable {
     package static let start = #"{"at":""#
 
@@ -66,6 +66,7 @@ package final class CaptureFile: Sendable {
                 switch error.rawValue {
                 case EEXIST: "; it is not a capture; name another file"
                 case EINVAL: "; it is not a regular file; name another one"
+                case EACCES: "; name a file of this user"
                 default: ""
                 }
             throw WriteError(path: path, number: error, hint: hint)

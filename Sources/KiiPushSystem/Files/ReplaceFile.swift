@@ -4,7 +4,7 @@ import CLibrary
 /// durable.
 ///
 /// It writes the new file as `path.tmp` first, so only one may run at a time. A symbolic link stays, and the file that
-/// it names is replaced; a link of another user than this one and root is an error (`EACCES`). Whatever else has the
+/// it names is replaced; a link of another user than this one and root is an error (`ELOOP`). Whatever else has the
 /// path, such as a device, a pipe or an open descriptor in `/dev/fd`, stays too, and the text is written into it; a
 /// pipe that nobody reads is an error, unless it `waits`.
 ///
@@ -61,8 +61,8 @@ package func renameFile(_ path: String, to new: String) throws(ErrorNumber) {
 /// The path of the file that a path names after all symbolic links, which need not exist; nil if it names something
 /// other than a regular file, or a descriptor of a process.
 ///
-/// - Throws: `EACCES` for a link of another user than this one and root; `ELOOP`; `EINVAL` for a path with NUL; why a
-/// link cannot be read.
+/// - Throws: `ELOOP` for a link that leads back, or of another user than this one and root; `EINVAL` for a path with
+/// NUL; why a link cannot be read.
 package func fileToReplace(_ path: String) throws(ErrorNumber) -> String? {
     // C would end the path there, and write another file.
     guard !path.utf8.contains(0) else { throw ErrorNumber(rawValue: EINVAL) }
@@ -77,7 +77,7 @@ package func fileToReplace(_ path: String) throws(ErrorNumber) -> String? {
         // one.
         if resolved(folder).hasPrefix("/proc/") { return nil }
         // Another user, who may write to the directory, must not choose the file.
-        guard [geteuid(), 0].contains(status.st_uid) else { throw ErrorNumber(rawValue: EACCES) }
+        guard [geteuid(), 0].contains(status.st_uid) else { throw ErrorNumber(rawValue: ELOOP) }
         var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = unsafe readlink(path, &bytes, bytes.count)
         guard count > 0 else { throw .current }
