@@ -114,7 +114,7 @@ struct SecretFileTests {
         try folder.link("link", to: path)
         try #require(unsafe mkfifo(folder["pipe"], 0o600) == 0)
         for (name, what) in [
-            ("link", "symbolic links"), ("pipe", "regular file"), ("", "regular file"), ("none", "No such file"),
+            ("link", "name the file itself"), ("pipe", "regular file"), ("", "regular file"), ("none", "No such file"),
             ("a\0", "Invalid argument"),
         ] {
             let error = #expect(throws: ReadError.self, "\(name)") {
