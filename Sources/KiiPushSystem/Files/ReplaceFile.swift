@@ -68,10 +68,10 @@ package func fileToReplace(_ path: String) throws(ErrorNumber) -> String? {
     guard !path.utf8.contains(0) else { throw ErrorNumber(rawValue: EINVAL) }
     var path = path
     var status = stat()
-    if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG { return nil }
     // As many links as Linux follows.
     for _ in 0..<40 {
-        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return path }
+        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG else { return path }
+        guard status.st_mode & S_IFMT == S_IFLNK else { return nil }
         let folder = directoryName(path)
         // A descriptor's link, as behind `/dev/stdout`, may name a file that somebody else is writing, or a removed
         // one.
