@@ -101,8 +101,8 @@ final class OpenCapture: Sendable {
             guard status.st_mode & S_IFMT == S_IFREG else { throw ErrorNumber(rawValue: EINVAL) }
             // Its owner could read what is added.
             guard Self.isOwn(file, status.st_uid) else { throw ErrorNumber(rawValue: EACCES) }
-            guard fchmod(descriptor, 0o600) == 0 else { throw .current }
             guard !isForeignFile(file, CaptureFile.start) else { throw Self.foreign }
+            guard fchmod(descriptor, 0o600) == 0 else { throw .current }
             lastTime = try Self.repair(descriptor, Int(status.st_size))
         } catch {
             close(descriptor)
