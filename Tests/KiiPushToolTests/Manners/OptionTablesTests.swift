@@ -24,17 +24,19 @@ struct OptionTablesTests {
                 #expect(run.errors == [expected] && run.code == .usage, "\(way) of \(name): \(run.errors)")
             }
         }
-        for short in ["--help", "-h"] {
-            let run = await ToolRun(words + [short])
-            #expect(run.code == .fine && run.output == [command.help])
-        }
     }
 
     @Test(
-        "each option stands in the help with its value's word, and no other does",
+        "each way to ask shows the help, in which each option stands with its value's word, and no other",
         arguments: Tool.command.all.map(\.name))
-    func help(name: String) throws {
+    func help(name: String) async throws {
         let command = try #require(Tool.command.all.first { $0.name == name })
+        let words = name.split(separator: " ").map { String($0) }
+        let asked = [["help"] + words, Array(words.dropLast()) + ["help"] + words.suffix(1)]
+        for line in asked + [words + ["--help"], words + ["-h"]] {
+            let run = await ToolRun(line)
+            #expect(run.code == .fine && run.output == [command.help], "\(line)")
+        }
         let rows = command.help.split(separator: "\n").filter { $0.hasPrefix("  --") }
         let shown = rows.compactMap { $0.split(separator: "  ").first.map { String($0).trimmingSpaces } }
         #expect(shown.sorted() == command.allOptions.map(\.shown).sorted())
