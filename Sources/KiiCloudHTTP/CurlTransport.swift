@@ -18,7 +18,7 @@ public import KiiPush
 /// A request that changes something is sent at most once: if a reused connection turns out to be closed after sending,
 /// the error is ``CurlError/lost(_:)``, since the outcome is unknown.
 ///
-/// Cancelling a task ends its transfer at once. Errors contain no header values or bodies.
+/// Cancelling a task ends its transfer at once. Errors contain no header values or bodies, and no password of a proxy.
 public final class CurlTransport: HTTPTransport {
     /// How it connects.
     public let settings: CurlSettings

@@ -172,12 +172,18 @@ final class Transfer {
         return .failure(isSent ? CurlError.lost(why) : .unreachable(why))
     }
 
-    /// libcurl's message, reduced to printable characters.
     private func why(_ code: CURLcode) -> String {
         if code == CURLE_ABORTED_BY_CALLBACK { return "the server closed it" }
         var text = unsafe String(cString: words)
         if text.isEmpty { text = unsafe String(cString: curl_easy_strerror(code)) }
-        return String(decoding: text.utf8.filter { (0x20...0x7E).contains($0) }, as: UTF8.self)
+        return Self.shown(text)
+    }
+
+    /// libcurl's message, reduced to printable characters, and without the text of a variable, which may contain a
+    /// password.
+    static func shown(_ message: String) -> String {
+        if message.hasPrefix("Unsupported proxy") { return "https_proxy or all_proxy is not the address of a proxy" }
+        return String(decoding: message.utf8.filter { (0x20...0x7E).contains($0) }, as: UTF8.self)
     }
 }
 

@@ -162,5 +162,14 @@ struct TransportTests {
             }
         }
     }
+
+    @Test(
+        "an unusable proxy is named by its variable, and not by its address, which may have a password",
+        arguments: ["syntax in 'http://user:s3cret@[h'", "scheme for 'ftp://user:s3cret@h'", "'https://user:s3cret@h'"])
+    func proxy(message: String) {
+        let variable = "https_proxy or all_proxy is not the address of a proxy"
+        #expect(Transfer.shown("Unsupported proxy \(message)") == variable)
+        #expect(Transfer.shown("Could not resolve proxy: h\u{1B}") == "Could not resolve proxy: h")
+    }
 }
 #endif

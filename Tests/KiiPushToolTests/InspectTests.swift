@@ -208,21 +208,6 @@ struct InspectTests {
         #expect(dedupe(filled) == dedupe(same))
     }
 
-    @Test(
-        "help with a command's name is that command's help",
-        arguments: [
-            (["help", "inspect"], "kiipush inspect: "), (["help", "rules"], "kiipush rules: "),
-            (["rules", "help", "test"], "kiipush rules test: "), (["help", "rules", "diff"], "kiipush rules diff: "),
-            (["help", "--help"], "kiipush: "), (["rules", "help"], "kiipush rules: "), (["help"], "kiipush: "),
-            (["--help"], "kiipush: "), (["rules", "--help"], "kiipush rules: "),
-            (["dead-letters", "-h"], "kiipush dead-letters: "),
-        ])
-    func helpOf(arguments: [String], begin: String) async {
-        let run = await ToolRun(arguments)
-        #expect(run.code == .fine && run.errors.isEmpty && run.output.count == 1)
-        #expect(run.output.first?.hasPrefix(begin) == true)
-    }
-
     @Test("--version and -V print a line with the version", arguments: ["--version", "-V"])
     func version(option: String) async {
         let run = await ToolRun(option)

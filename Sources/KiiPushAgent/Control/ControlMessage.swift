@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushSystem
 
 /// The protocol of a control socket: a command line in, lines and an exit code out.
 ///
@@ -57,6 +58,14 @@ enum ControlMessage {
 
     /// Whether the bytes may be the beginning of a number.
     private static func isPart(_ bytes: ArraySlice<UInt8>) -> Bool { bytes.count < 8 && bytes.allSatisfy(\.isDigit) }
+
+    /// A received line, safe to print: an agent escapes control characters itself, but whoever has its user's rights
+    /// could send some to the terminal of root.
+    static func printable(_ line: ArraySlice<UInt8>) -> String {
+        let text = String(decoding: line, as: UTF8.self)
+        return text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+            ? EscapedText(text).description : text
+    }
 
     static func lines(_ mark: Unicode.Scalar, _ text: String) -> [UInt8] {
         // By bytes: for a String, a CRLF is one character that is not the end of a line.

@@ -136,8 +136,9 @@ package struct ControlSocket: Sendable {
 
     /// Sends a command to the process that serves the socket, passes on its answer, and returns the exit code.
     ///
-    /// It may be silent for `patience`. At `end` it stops listening, as if it had ended with 0. A command that is too
-    /// long is not sent, and answered with the reason.
+    /// A line with control characters is passed on with escapes, as `EscapedText` makes them. The process may be silent
+    /// for `patience`. At `end` it stops listening, as if it had ended with 0. A command that is too long is not sent,
+    /// and answered with the reason.
     ///
     /// - Throws: why there is no answer.
     package func ask(
@@ -176,7 +177,7 @@ package struct ControlSocket: Sendable {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
             while case .bytes(let bytes, _)? = splitter.next() {
-                let text = String(decoding: bytes.dropFirst(), as: UTF8.self)
+                let text = ControlMessage.printable(bytes.dropFirst())
                 switch bytes.first {
                 case UInt8(ascii: "o"): print(text)
                 case UInt8(ascii: "e"): error(text)

@@ -50,9 +50,10 @@ package struct KillFile: Sendable, Hashable {
 
     /// Switches a target off until a time; a later existing end stays.
     ///
-    /// The file is replaced as a whole, with mode 0600, so that a reader sees the old or the new one; a symbolic link
-    /// stays, and the file that it names is replaced. Two programs that edit at once wait for one another, with a lock
-    /// on the file `kill.json.lock` beside it, which stays. Expired kills are dropped, and so is what cannot be read.
+    /// The file is replaced as a whole, with mode 0600, so that a reader sees the old or the new one. A symbolic link
+    /// of this user or root stays, and the file that it names is replaced. Two programs that edit at once wait for one
+    /// another, with a lock on the file `kill.json.lock` beside it, which stays. Expired kills are dropped, and so is
+    /// what cannot be read.
     ///
     /// - Throws: ``KillFileError``; nothing has changed then, except after an error of the disk itself.
     @discardableResult
@@ -93,7 +94,6 @@ package struct KillFile: Sendable, Hashable {
     }
 
     private func takeLock() throws(KillFileError) -> FileLock {
-        guard !path.utf8.contains(0) else { throw .unwritable(path: path, ErrorNumber(rawValue: EINVAL)) }
         do throws(ErrorNumber) { return try FileLock("\(path).lock", limit: lockLimit) } catch {
             throw error.rawValue == EWOULDBLOCK
                 ? .locked(path: path, limit: lockLimit) : .unwritable(path: "\(path).lock", error)

@@ -13,8 +13,10 @@ import Synchronization
 /// renamed to `path.1`, replacing an earlier one, and a new one begins. So both together hold the newest payloads,
 /// within twice the limit. Times are those of arrival, counted from the file's first line, and never go backwards; a
 /// process that finds a file continues after its last line. Writes are not synced to disk, so a power failure may lose
-/// the last lines; a partial line is removed when the file is opened again. A symbolic link stays, and the file that it
-/// names is written; a device or a pipe is an error (`EINVAL`), and so is a file of another kind (`EEXIST`); both stay.
+/// the last lines; a partial line is removed when the file is opened again. A symbolic link of this user or root stays,
+/// and the file that it names is written. A link of another user is an error (`ELOOP`), and so are a device or a pipe
+/// (`EINVAL`), a file of another kind (`EEXIST`), and a file of another user (`EACCES`), except that root may write one
+/// of its directory's owner; all stay.
 package final class CaptureFile: Sendable {
     package static let start = #"{"at":""#
 
@@ -64,6 +66,7 @@ package final class CaptureFile: Sendable {
                 switch error.rawValue {
                 case EEXIST: "; it is not a capture; name another file"
                 case EINVAL: "; it is not a regular file; name another one"
+                case EACCES: "; name a file of this user"
                 default: ""
                 }
             throw WriteError(path: path, number: error, hint: hint)
@@ -90,16 +93,16 @@ final class OpenCapture: Sendable {
 
     /// Opens or creates a file, with mode 0600; removes a partial last line.
     init(_ path: String) throws(ErrorNumber) {
-        guard !path.utf8.contains(0) else { throw ErrorNumber(rawValue: EINVAL) }
         guard let file = try fileToReplace(path) else { throw ErrorNumber(rawValue: EINVAL) }
-        let flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK
-        let descriptor = retrying { unsafe open(file, flags, 0o600) }
-        guard descriptor >= 0 else { throw .current }
+        let descriptor = try openFile(file, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK)
         do throws(ErrorNumber) {
             var status = stat()
             guard unsafe fstat(descriptor, &status) == 0 else { throw .current }
             guard status.st_mode & S_IFMT == S_IFREG else { throw ErrorNumber(rawValue: EINVAL) }
+            // Its owner could read what is added.
+            guard Self.isOwn(file, status.st_uid) else { throw ErrorNumber(rawValue: EACCES) }
             guard !isForeignFile(file, CaptureFile.start) else { throw Self.foreign }
+            guard fchmod(descriptor, 0o600) == 0 else { throw .current }
             lastTime = try Self.repair(descriptor, Int(status.st_size))
         } catch {
             close(descriptor)
@@ -111,6 +114,13 @@ final class OpenCapture: Sendable {
     }
 
     deinit { close(descriptor) }
+
+    /// Whether the owner of a file is this user or, for root, the owner of its directory, who gets what root makes.
+    private static func isOwn(_ file: String, _ owner: uid_t) -> Bool {
+        if owner == geteuid() { return true }
+        var directory = stat()
+        return unsafe geteuid() == 0 && stat(directoryName(file), &directory) == 0 && directory.st_uid == owner
+    }
 
     /// Whether the path still names this file.
     var isInPlace: Bool { FileStamp(path).isSameFile(as: stamp) }

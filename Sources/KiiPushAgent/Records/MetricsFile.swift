@@ -28,8 +28,8 @@ package struct MetricsFile {
     ///
     /// It is replaced as a whole, so that nobody reads a partial one, and has mode 0644, since it contains only counts
     /// and names of routes for other users. It is not synced to disk; after a power failure it may be empty. A symbolic
-    /// link stays, and the file that it names is replaced; a device or a pipe stays, and the text is written into it,
-    /// unless it is a pipe that nobody reads. Any other file is an error (`EEXIST`), and stays.
+    /// link of this user or root stays, and the file that it names is replaced; a device or a pipe stays, and the text
+    /// is written into it, unless it is a pipe that nobody reads. Any other file is an error (`EEXIST`), and stays.
     ///
     /// - Throws: ``WriteError``; the old file is unchanged.
     func write(to path: String) throws(WriteError) {

@@ -13,7 +13,7 @@ extension MQTTSettings {
     public init(endpointFile path: String) throws(MQTTSettingsError) {
         let source = EscapedText(path).description
         let file: SecretFile
-        do throws(SecretFileError) { file = try SecretFile(path, limit: Self.endpointLimit) } catch {
+        do throws(ReadError) { file = try SecretFile(path, limit: Self.endpointLimit) } catch {
             throw MQTTSettingsError(error.description)
         }
         try self.init(endpoint: file.bytes, source: source)

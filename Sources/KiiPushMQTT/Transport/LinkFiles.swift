@@ -55,7 +55,7 @@ struct LinkFiles {
 
     private func secret(_ path: String, limit: Int) throws(MQTTSettingsError) -> SecretFile {
         let file: SecretFile
-        do throws(SecretFileError) { file = try SecretFile(path, limit: limit) } catch {
+        do throws(ReadError) { file = try SecretFile(path, limit: limit) } catch {
             throw MQTTSettingsError(error.description)
         }
         if let exposure = file.exposure { throw MQTTSettingsError(exposure.description) }

@@ -1,4 +1,4 @@
-import CLibrary
+package import CLibrary
 
 /// An open file or stream, read within a limit.
 ///
@@ -17,41 +17,30 @@ package struct ByteReader: ~Copyable, Sendable {
     ///
     /// - Throws: ``ReadError/unreadable(name:_:)``.
     package init(path: String) throws(ReadError) {
-        let descriptor = try Self.opened(path, isRegular: false)
+        let descriptor = try Self.opened(path)
         (self.descriptor, name, closesDescriptor) = (descriptor, path, true)
     }
 
     /// Opens a regular file without ever waiting for another program; for reading while a program runs.
     ///
-    /// Refuses a pipe, a device, a socket or a directory. Follows symbolic links.
+    /// Refuses a pipe, a device, a socket or a directory, and a symbolic link (`ELOOP`) unless it `followsLinks`.
     ///
     /// - Throws: ``ReadError/unreadable(name:_:)``, ``ReadError/notAFile(name:)``.
-    package init(regularFile path: String) throws(ReadError) {
-        let descriptor = try Self.opened(path, isRegular: true)
+    package init(regularFile path: String, followsLinks: Bool = true) throws(ReadError) {
+        // Opening a pipe could wait forever for its other end.
+        let descriptor = try Self.opened(path, O_NONBLOCK | (followsLinks ? 0 : O_NOFOLLOW))
+        guard let status = Self.status(of: descriptor), status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            throw .notAFile(name: path)
+        }
         (self.descriptor, name, closesDescriptor) = (descriptor, path, true)
     }
 
-    private static func opened(_ path: String, isRegular: Bool) throws(ReadError) -> Int32 {
-        // C would end the path there, and open another file.
-        guard !path.utf8.contains(0) else { throw .unreadable(name: path, ErrorNumber(rawValue: EINVAL)) }
-        // Opening a pipe could wait forever for its other end.
-        let flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | (isRegular ? O_NONBLOCK : 0)
-        let descriptor = retrying { unsafe open(path, flags) }
-        guard descriptor >= 0 else {
+    private static func opened(_ path: String, _ flags: Int32 = 0) throws(ReadError) -> Int32 {
+        do throws(ErrorNumber) { return try openFile(path, O_RDONLY | flags) } catch {
             // A socket cannot be opened at all.
-            throw isRegular && errno == ENXIO ? .notAFile(name: path) : .unreadable(name: path, .current)
+            throw flags != 0 && error.rawValue == ENXIO ? .notAFile(name: path) : .unreadable(name: path, error)
         }
-        guard isRegular else { return descriptor }
-        var status = stat()
-        let failure: ReadError? =
-            if unsafe fstat(descriptor, &status) != 0 {
-                .unreadable(name: path, .current)
-            } else {
-                status.st_mode & S_IFMT == S_IFREG ? nil : .notAFile(name: path)
-            }
-        guard let failure else { return descriptor }
-        close(descriptor)
-        throw failure
     }
 
     /// Reads from a descriptor, perhaps non-blocking, that the caller opened, and closes after releasing the reader.
@@ -91,9 +80,14 @@ package struct ByteReader: ~Copyable, Sendable {
     }
 
     /// The size that the descriptor's file states; 0 for a pipe, and for the files of `/proc`.
-    private var statedSize: Int {
+    private var statedSize: Int { status.map { max(Int($0.st_size), 0) } ?? 0 }
+
+    /// What the system says of the file; nil if it does not, with the reason in `errno`.
+    package var status: stat? { Self.status(of: descriptor) }
+
+    private static func status(of descriptor: Int32) -> stat? {
         var status = stat()
-        return unsafe fstat(descriptor, &status) == 0 ? max(Int(status.st_size), 0) : 0
+        return unsafe fstat(descriptor, &status) == 0 ? status : nil
     }
 
     /// Reads once, as much as is available, and blocks only if nothing is; returns the number of bytes, 0 at the end.

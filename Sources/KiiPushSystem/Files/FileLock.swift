@@ -45,16 +45,14 @@ package struct FileLock: Sendable {
     }
 
     private static func opened(_ path: String) throws(ErrorNumber) -> Int32 {
-        let flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY
-        let made = retrying { unsafe open(path, flags | O_CREAT | O_EXCL, 0o600) }
-        if made >= 0 {
+        do throws(ErrorNumber) {
+            let made = try openFile(path, O_RDWR | O_NOFOLLOW | O_CREAT | O_EXCL)
             giveToOwnerOfDirectory(of: path, made)
             return made
+        } catch {
+            guard error.rawValue == EEXIST else { throw error }
+            return try openFile(path, O_RDWR | O_NOFOLLOW)
         }
-        guard errno == EEXIST else { throw .current }
-        let descriptor = retrying { unsafe open(path, flags) }
-        guard descriptor >= 0 else { throw .current }
-        return descriptor
     }
 
     package func unlock() {

@@ -30,6 +30,7 @@ package struct FileStamp: Hashable, Sendable {
     }
 
     package var isDirectory: Bool { error == nil && mode & S_IFMT == S_IFDIR }
+    package var isRegular: Bool { error == nil && mode & S_IFMT == S_IFREG }
 
     /// Whether both are the same file, regardless of contents.
     package func isSameFile(as other: FileStamp) -> Bool {

@@ -1,3 +1,5 @@
+import CLibrary
+
 /// Why a file or a stream was not read.
 @nonexhaustive
 public enum ReadError: Error, Sendable, Hashable, CustomStringConvertible {
@@ -18,6 +20,8 @@ public enum ReadError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The line without the name.
     package var what: String {
         switch self {
+        case .unreadable(_, let number) where number.rawValue == ELOOP:
+            "cannot be read: \(number); name the file itself, and no link to it"
         case .unreadable(_, let number): "cannot be read: \(number)"
         case .notAFile: "cannot be read: not a regular file"
         case .tooLarge(_, let limit): "larger than \(limit) bytes, the most that are read"

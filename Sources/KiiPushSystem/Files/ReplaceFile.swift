@@ -4,22 +4,19 @@ import CLibrary
 /// durable.
 ///
 /// It writes the new file as `path.tmp` first, so only one may run at a time. A symbolic link stays, and the file that
-/// it names is replaced. Whatever else has the path, such as a device, a pipe or an open descriptor in `/dev/fd`, stays
-/// too, and the text is written into it; a pipe that nobody reads is an error, unless it `waits`.
+/// it names is replaced; a link of another user than this one and root is an error (`ELOOP`). Whatever else has the
+/// path, such as a device, a pipe or an open descriptor in `/dev/fd`, stays too, and the text is written into it; a
+/// pipe that nobody reads is an error, unless it `waits`.
 ///
 /// - Throws: why; the old file still exists, unless only syncing the directory failed.
 package func replaceFile(
     _ path: String, with text: String, mode: UInt32 = 0o600, isDurable: Bool = true, waits: Bool = false
 ) throws(ErrorNumber) {
-    // C would end the path there, and replace another file.
-    guard !path.utf8.contains(0) else { throw ErrorNumber(rawValue: EINVAL) }
     guard let path = try fileToReplace(path) else { return try writeInto(path, text, waits: waits) }
     let temporary = "\(path).tmp"
     guard isRegularOrMissing(temporary) else { throw ErrorNumber(rawValue: EEXIST) }
     guard unsafe unlink(temporary) == 0 || errno == ENOENT else { throw .current }
-    let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
-    let descriptor = retrying { unsafe open(temporary, flags, 0o600) }
-    guard descriptor >= 0 else { throw .current }
+    let descriptor = try openFile(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
     do throws(ErrorNumber) {
         defer { close(descriptor) }
         giveToOwnerOfDirectory(of: path, descriptor)
@@ -63,17 +60,24 @@ package func renameFile(_ path: String, to new: String) throws(ErrorNumber) {
 
 /// The path of the file that a path names after all symbolic links, which need not exist; nil if it names something
 /// other than a regular file, or a descriptor of a process.
+///
+/// - Throws: `ELOOP` for a link that leads back, or of another user than this one and root; `EINVAL` for a path with
+/// NUL; why a link cannot be read.
 package func fileToReplace(_ path: String) throws(ErrorNumber) -> String? {
+    // C would end the path there, and write another file.
+    guard !path.utf8.contains(0) else { throw ErrorNumber(rawValue: EINVAL) }
     var path = path
     var status = stat()
-    if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG { return nil }
     // As many links as Linux follows.
     for _ in 0..<40 {
-        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return path }
+        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG else { return path }
+        guard status.st_mode & S_IFMT == S_IFLNK else { return nil }
         let folder = directoryName(path)
         // A descriptor's link, as behind `/dev/stdout`, may name a file that somebody else is writing, or a removed
         // one.
         if resolved(folder).hasPrefix("/proc/") { return nil }
+        // Another user, who may write to the directory, must not choose the file.
+        guard [geteuid(), 0].contains(status.st_uid) else { throw ErrorNumber(rawValue: ELOOP) }
         var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = unsafe readlink(path, &bytes, bytes.count)
         guard count > 0 else { throw .current }
@@ -98,9 +102,7 @@ private func isRegularOrMissing(_ path: String) -> Bool {
 
 /// Writes into a device, a pipe or an open descriptor.
 private func writeInto(_ path: String, _ text: String, waits: Bool) throws(ErrorNumber) {
-    let flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | (waits ? 0 : O_NONBLOCK)
-    let descriptor = retrying { unsafe open(path, flags) }
-    guard descriptor >= 0 else { throw .current }
+    let descriptor = try openFile(path, O_WRONLY | (waits ? 0 : O_NONBLOCK))
     defer { close(descriptor) }
     if waits { return try writeAll(text, to: descriptor) }
     let bytes = Array(text.utf8)
@@ -111,10 +113,17 @@ private func writeInto(_ path: String, _ text: String, waits: Bool) throws(Error
 
 /// Syncs the directory of a path to disk, after a file was created, moved or removed.
 package func syncDirectory(of path: String) throws(ErrorNumber) {
-    let directory = retrying { unsafe open(directoryName(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-    guard directory >= 0 else { throw .current }
+    let directory = try openFile(directoryName(path), O_RDONLY | O_DIRECTORY)
     defer { close(directory) }
     guard retrying({ fsync(directory) }) == 0 else { throw .current }
+}
+
+/// Opens a file, so that it closes on exec and becomes nobody's terminal; if the flags create it, with mode 0600.
+package func openFile(_ path: String, _ flags: Int32) throws(ErrorNumber) -> Int32 {
+    guard !path.utf8.contains(0) else { throw ErrorNumber(rawValue: EINVAL) }
+    let descriptor = retrying { unsafe open(path, flags | O_CLOEXEC | O_NOCTTY, 0o600) }
+    guard descriptor >= 0 else { throw .current }
+    return descriptor
 }
 
 /// Gives a new file to the owner of its directory, if this process may: a service must be able to use what root writes.

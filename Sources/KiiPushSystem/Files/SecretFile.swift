@@ -19,35 +19,26 @@ package struct SecretFile: Sendable {
     /// - Throws: why it was not read; a readable file that others can read too is not an error, see ``exposure``.
     package init(
         _ path: String, limit: Int, credentials: String? = Self.credentialsDirectory
-    ) throws(SecretFileError) {
+    ) throws(ReadError) {
         let place = Self.place(of: path, credentials)
         location = place.path
-        guard !place.path.utf8.contains(0) else { throw .unreadable(path, ErrorNumber(rawValue: EINVAL)) }
-        // Does not wait for a pipe's other end.
-        let flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK
-        let descriptor = retrying { unsafe open(place.path, flags) }
-        guard descriptor >= 0 else { throw errno == ELOOP ? .notAFile(path) : .unreadable(path, .current) }
-        defer { close(descriptor) }
+        let reader = try ByteReader(regularFile: place.path, followsLinks: false)
+        guard let status = reader.status else { throw .unreadable(name: path, .current) }
+        exposure = Self.exposure(path, status, isCredential: place.isCredential)
+        bytes = try reader.readAll(limit: limit)
+    }
+
+    /// Why a file, perhaps behind symbolic links, is not secret; nil if only its owner can read it, or nobody.
+    package static func exposure(of path: String) -> SecretFileError? {
         var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { throw .unreadable(path, .current) }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile(path) }
-        let shared: mode_t = place.isCredential ? 0o037 : 0o077
-        if ![geteuid(), 0].contains(status.st_uid) {
-            exposure = .foreignOwner(path)
-        } else if status.st_mode & shared != 0 {
-            exposure = .openToOthers(path, mode: status.st_mode & 0o777)
-        } else {
-            exposure = nil
-        }
-        do throws(ReadError) {
-            bytes = try ByteReader(descriptor: descriptor, name: path).readAll(limit: limit)
-        } catch {
-            switch error {
-            case .notAFile: throw .notAFile(path)
-            case .unreadable(_, let number): throw .unreadable(path, number)
-            case .tooLarge(_, let limit): throw .tooLarge(path, limit: limit)
-            }
-        }
+        guard unsafe stat(path, &status) == 0 else { return nil }
+        return exposure(path, status, isCredential: directoryName(path) == credentialsDirectory)
+    }
+
+    private static func exposure(_ path: String, _ status: stat, isCredential: Bool) -> SecretFileError? {
+        if ![geteuid(), 0].contains(status.st_uid) { return .foreignOwner(path) }
+        let shared: mode_t = isCredential ? 0o037 : 0o077
+        return status.st_mode & shared == 0 ? nil : .openToOthers(path, mode: status.st_mode & 0o777)
     }
 
     package static var credentialsDirectory: String? {
@@ -69,20 +60,14 @@ package struct SecretFile: Sendable {
     }
 }
 
-/// Why a secret was not read, or is not secret.
+/// Why a file is not secret.
 package enum SecretFileError: Error, Sendable, Hashable, CustomStringConvertible {
-    case unreadable(String, ErrorNumber)
-    case notAFile(String)
-    case tooLarge(String, limit: Int)
     case foreignOwner(String)
     case openToOthers(String, mode: UInt32)
 
     /// One line for people.
     package var description: String {
         switch self {
-        case .unreadable(let path, let number): "\(EscapedText(path)): cannot be read: \(number)"
-        case .notAFile(let path): "\(EscapedText(path)): is not a regular file; symbolic links are not followed"
-        case .tooLarge(let path, let limit): "\(EscapedText(path)): larger than \(limit) bytes, the most for a secret"
         case .foreignOwner(let path):
             "\(EscapedText(path)): contains a secret but belongs to another user; change its owner"
         case .openToOthers(let path, let mode):

@@ -2,7 +2,7 @@ import CLibrary
 
 /// The limit of open files, and how many programs can run at once within it.
 package enum DescriptorLimit {
-    /// The descriptors that an agent needs besides programs: its own files, 16 clients of a socket, 4 of its control
+    /// The descriptors that an agent needs besides programs: its own files, 16 clients of a socket, 8 of its control
     /// socket, and a reserve.
     package static let beside = 64
     /// The descriptors that programs and clients leave free: Swift's Dispatch sometimes opens one to monitor its

@@ -62,7 +62,7 @@ struct CloudAccount: Sendable {
         return (KiiSite(host: text), false)
     }
 
-    private static func file(_ path: String) throws(SecretFileError) -> [UInt8] {
+    private static func file(_ path: String) throws -> [UInt8] {
         let file = try SecretFile(path, limit: limit)
         if let exposure = file.exposure { throw exposure }
         return file.bytes

@@ -9,15 +9,16 @@ struct OutputKind {
 
     /// Refuses a file of another kind, such as one that the command reads, and the file of one of its standard streams.
     ///
-    /// A device, a pipe or a descriptor is written into, which destroys nothing.
+    /// A device, a pipe or another descriptor is written into, which destroys nothing.
     func check(_ option: String, _ output: String?) throws(Arguments.Mistake) {
         if let output, FileStamp(output).isDirectory {
             throw Arguments.Mistake(text: "\(option) '\(escaped(output))' is a directory; name a file")
         }
-        guard let output, output != "-", let path = try? fileToReplace(output) else { return }
-        let stamp = FileStamp(path)
-        let isStream = (0...2).contains { stamp.isSameFile(as: FileStamp("/dev/fd/\($0)")) }
-        guard isStream || isForeignFile(path, start) else { return }
+        guard let output, output != "-" else { return }
+        let stamp = FileStamp(output)
+        let isStream = stamp.isRegular && (0...2).contains { stamp.isSameFile(as: FileStamp("/dev/fd/\($0)")) }
+        let path = try? fileToReplace(output)
+        guard isStream || path.map({ isForeignFile($0, start) }) == true else { return }
         let what = isStream ? "a standard stream of this command" : "no \(name)"
         throw Arguments.Mistake(
             text: "\(option) would replace '\(escaped(output))', which is \(what); name another file")

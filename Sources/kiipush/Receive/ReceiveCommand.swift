@@ -35,6 +35,10 @@ struct ReceiveCommand {
         guard let rules = RulesFile.load(options.rules, options.params, console, isWatched: true) else {
             return .failed
         }
+        if let exposure = options.params.exposure(of: rules) {
+            host.fail("\(exposure)")
+            return .failed
+        }
         if host.stop.isMade {
             host.log.note("stopped before any message was accepted")
             return .fine

@@ -124,6 +124,11 @@ struct ParameterOptions {
         return values
     }
 
+    /// Why others can read the file, if some of the parameters are secret; nil if they cannot, or none is.
+    func exposure(of rules: RoutingRules) -> SecretFileError? {
+        rules.params.contains(where: \.isSecret) ? file.flatMap { SecretFile.exposure(of: $0) } : nil
+    }
+
     var isEmpty: Bool { file == nil && texts.isEmpty }
 
     /// Refuses values where no rules are given that could use them.

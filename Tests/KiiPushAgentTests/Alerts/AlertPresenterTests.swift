@@ -197,6 +197,7 @@ struct NotifySendTests {
         let record = directory["pid"]
         // A time limit that a script on a busy machine may need to get as far as its first line.
         let program = try program("echo $$ >'\(record)'; exec sleep 1000")
+        #expect(try await show(program, timeLimit: .seconds(Int64.min)) == .stopped(program: program))
         var limit = Duration.milliseconds(50)
         var recorded = ""
         while recorded.isEmpty {
@@ -209,20 +210,12 @@ struct NotifySendTests {
         #expect(errno == ESRCH)
     }
 
-    @Test("a time limit of zero ends at once", arguments: [Duration.zero, .seconds(-1), .seconds(Int64.min)])
-    func noTime(limit: Duration) async throws {
-        let program = try program("exec sleep 1000")
-        #expect(try await show(program, timeLimit: limit) == .stopped(program: program))
-    }
-
-    @Test("a program that is missing or invalid, or ends with another exit status than 0, is an error")
+    @Test("a program that is missing, or ends with another exit status than 0, is an error")
     func failures() async throws {
         for missing in [directory.path + "/none", "kiipush-no-such-program", "", "\0", "/bin/sh\0"] {
             #expect(try await show(missing) == .notFound(program: missing))
         }
         #expect(ProgramError.notFound(program: "notify-send").description == "notify-send: not found on PATH")
-        let path = try directory.write(Array("#!/bin/sh\n".utf8), to: "a", mode: 0o600)
-        #expect(try await show(path) == .unusable(program: path, why: "is not executable; run chmod +x on it"))
         let failing = try program("exit 4")
         #expect(try await show(failing) == .exited(program: failing, status: 4))
     }

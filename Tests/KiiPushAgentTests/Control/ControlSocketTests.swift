@@ -144,6 +144,24 @@ struct ControlSocketTests {
         }
     }
 
+    @Test("control characters of an answer are passed on as escapes, and all others unchanged")
+    func controlCharacters() async throws {
+        let sent = ["\u{1B}]0;title\u{7}\u{9B}31m", "{\"text\":\"\u{202E}\\ é\"}", "a\tb\rc"]
+        let heard = EventLog()
+        try await serving { control, listening in
+            try await control.serve(listening: listening) { _, reply in
+                for line in sent { reply.print(line) }
+                reply.error(sent[0])
+                return 7
+            }
+        } _: { control, _ in
+            let code = try await control.ask(["tap"], print: { heard.add($0) }, error: { heard.add($0) })
+            #expect(code == 7)
+        }
+        let escapes = #"\u{1B}]0;title\u{7}\u{9B}31m"#
+        #expect(heard.events == [escapes, sent[1], #"a\tb\rc"#, escapes])
+    }
+
     @Test("a client that leaves too much of its answer unread is disconnected, and that is reported once")
     func unread() async throws {
         let told = EventLog()

@@ -150,6 +150,21 @@ struct CaptureFileTests {
         #expect(missing.map { "\($0)" } == "\(folder["none/c"]): cannot be written: No such file or directory")
         #expect(throws: WriteError.self) { try CaptureFile(path: "a\0b", clock: clock).add(RawPayload("{}")) }
     }
+
+    @Test(
+        "another user's file gets nothing; root may write one of the directory's owner, and closes it to others",
+        .enabled(if: geteuid() == 0, "only root can make one"), arguments: [true, false])
+    func foreign(ownsDirectory: Bool) throws {
+        try folder.write([], to: "c", mode: 0o644)
+        for path in ownsDirectory ? [folder["c"], folder.path] : [folder["c"]] {
+            try #require(unsafe chown(path, 65_534, 65_534) == 0)
+        }
+        var refusal: WriteError?
+        do throws(WriteError) { try capture().add(RawPayload("{}")) } catch { refusal = error }
+        #expect(refusal?.number == (ownsDirectory ? nil : ErrorNumber(rawValue: EACCES)))
+        #expect(try steps().count == (ownsDirectory ? 1 : 0))
+        #expect(fileMode(folder["c"]) == (ownsDirectory ? 0o600 : 0o644))
+    }
 }
 
 func fileMode(_ path: String) -> mode_t {

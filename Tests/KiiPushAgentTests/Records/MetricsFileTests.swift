@@ -209,6 +209,23 @@ struct ReplaceFileTests {
         #expect(kind("loop") == S_IFLNK)
     }
 
+    @Test(
+        "a link of another user is not followed", .enabled(if: geteuid() == 0, "only root can make one"),
+        arguments: ["target", "/dev/null"])
+    func foreignLink(target: String) throws {
+        try folder.link("foreign", to: target)
+        try folder.link("own", to: "foreign")
+        try #require(unsafe lchown(folder["foreign"], 65_534, 65_534) == 0)
+        let refused = ErrorNumber(rawValue: ELOOP)
+        for name in ["foreign", "own"] {
+            #expect(throws: refused) { try replaceFile(folder[name], with: "new") }
+            #expect(throws: WriteError(path: folder[name], number: refused)) {
+                try CaptureFile(path: folder[name]).add(RawPayload("{}"))
+            }
+        }
+        #expect(folder.names == ["foreign", "own"])
+    }
+
     @Test("writes to a device and reports its error", arguments: [("/dev/null", 0), ("/dev/full", ENOSPC)])
     func devices(device: String, error: Int32) throws {
         // By links, since a fault must not replace the machine's own devices.

@@ -114,15 +114,15 @@ struct SecretFileTests {
         try folder.link("link", to: path)
         try #require(unsafe mkfifo(folder["pipe"], 0o600) == 0)
         for (name, what) in [
-            ("link", "regular file"), ("pipe", "regular file"), ("", "regular file"), ("none", "No such file"),
+            ("link", "name the file itself"), ("pipe", "regular file"), ("", "regular file"), ("none", "No such file"),
             ("a\0", "Invalid argument"),
         ] {
-            let error = #expect(throws: SecretFileError.self, "\(name)") {
+            let error = #expect(throws: ReadError.self, "\(name)") {
                 try SecretFile(folder[name], limit: 100, credentials: nil)
             }
             #expect(error?.description.contains(what) == true, "\(name): \(String(describing: error))")
         }
-        #expect(throws: SecretFileError.tooLarge(path, limit: 3)) { try SecretFile(path, limit: 3, credentials: nil) }
+        #expect(throws: ReadError.tooLarge(name: path, limit: 3)) { try SecretFile(path, limit: 3, credentials: nil) }
         #expect(try SecretFile(path, limit: 4, credentials: nil).bytes.count == 4)
     }
 
@@ -135,7 +135,7 @@ struct SecretFileTests {
         #expect(try SecretFile(path, limit: 100, credentials: "\(folder.path)x").exposure != nil)
         let open = try write("open", mode: 0o444)
         #expect(try SecretFile(open, limit: 100, credentials: folder.path).exposure != nil)
-        #expect(throws: SecretFileError.self) { try SecretFile("word", limit: 100, credentials: nil) }
-        #expect(throws: SecretFileError.self) { try SecretFile("none", limit: 100, credentials: folder.path) }
+        #expect(throws: ReadError.self) { try SecretFile("word", limit: 100, credentials: nil) }
+        #expect(throws: ReadError.self) { try SecretFile("none", limit: 100, credentials: folder.path) }
     }
 }

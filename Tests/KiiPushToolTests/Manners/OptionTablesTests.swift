@@ -24,29 +24,34 @@ struct OptionTablesTests {
                 #expect(run.errors == [expected] && run.code == .usage, "\(way) of \(name): \(run.errors)")
             }
         }
-        for short in ["--help", "-h"] {
-            let run = await ToolRun(words + [short])
-            #expect(run.code == .fine && run.output == [command.help])
-        }
     }
 
     @Test(
-        "each option stands in the help with its value's word, and no other does",
+        "each way to ask shows the help, in which each option stands with its value's word, and no other",
         arguments: Tool.command.all.map(\.name))
-    func help(name: String) throws {
+    func help(name: String) async throws {
         let command = try #require(Tool.command.all.first { $0.name == name })
+        let words = name.split(separator: " ").map { String($0) }
+        let asked = [["help"] + words, Array(words.dropLast()) + ["help"] + words.suffix(1)]
+        for line in asked + [words + ["--help"], words + ["-h"]] {
+            let run = await ToolRun(line)
+            #expect(run.code == .fine && run.output == [command.help], "\(line)")
+        }
         let rows = command.help.split(separator: "\n").filter { $0.hasPrefix("  --") }
         let shown = rows.compactMap { $0.split(separator: "  ").first.map { String($0).trimmingSpaces } }
         #expect(shown.sorted() == command.allOptions.map(\.shown).sorted())
         for line in command.help.split(separator: "\n") { #expect(line.count <= 80, "\(line)") }
     }
 
-    @Test("each option stands in the manual", arguments: Tool.command.all.map(\.name))
+    @Test("each option stands in the manual, with what the help says of it", arguments: Tool.command.all.map(\.name))
     func manual(name: String) throws {
         let command = try #require(Tool.command.all.first { $0.name == name })
         let page = ["kiipush", name.split(separator: " ").first.map { String($0) }].compactMap { $0 }
         let text = try #require(ManualPage.all(of: Tool.command).first { $0.name == page.joined(separator: "-") }).text
-        for option in command.allOptions { #expect(text.contains("\n\\fB\(Roff.escaped(option.name))\\fR")) }
+        for option in command.allOptions {
+            let help = Roff.text(option.help + ".").joined(separator: "\n")
+            #expect(text.contains("\n\\fB\(Roff.escaped(option.name))\\fR") && text.contains(help), "\(option.name)")
+        }
     }
 
     @Test("every help says what the exit codes mean, by the same three numbers and 64")
@@ -100,23 +105,6 @@ struct ManualTests {
         #expect(complaints == "")
         guard let mandoc = Shell("mandoc") else { return }
         #expect(try mandoc.run(["-T", "lint", "-W", "warning", file.path]) == "")
-    }
-
-    @Test("what a page shows is what the help says, word by word", arguments: ["receive", "kill"])
-    func words(name: String) throws {
-        guard Shell("man") != nil else { return }
-        let page = try #require(Self.pages.first { $0.name == "kiipush-\(name)" })
-        let command = try #require(Tool.command.commands.first { $0.name == name })
-        let file = try TemporaryFile(page.text + "\n", name: page.file)
-        let shell = try #require(Shell("bash"))
-        let line = "LC_ALL=C.UTF-8 MANWIDTH=200 man --nj --nh -E ascii -l \"$1\""
-        let shown = try shell.run(["-c", line, "bash", file.path]).split { $0 == " " || $0 == "\n" }.joined(
-            separator: " ")
-        for option in command.allOptions {
-            let help = option.help.split(separator: " ").joined(separator: " ")
-            #expect(shown.contains("\(option.name) ") || shown.contains("\(option.name),"), "\(option.name)")
-            #expect(shown.contains(help.prefix(60)), "\(help)")
-        }
     }
 
     @Test("text is escaped for the formatter")

@@ -212,4 +212,15 @@ struct WrongCommandLineTests {
         }
         #expect(try String(contentsOfFile: file.path, encoding: .utf8) == "{}")
     }
+
+    @Test("an output that is the file of a standard stream is refused, since both would write over each other")
+    func streamAsOutput() throws {
+        let file = try TemporaryFile("before\n", name: "page.html")
+        for stream in ["/dev/stdout", "/dev/fd/1"] {
+            let script = "exec \"$0\" report \"$1\" -o \(stream) >> \"$1\" 2>/dev/null"
+            let tool = ["-c", script, try toolPath(), file.path]
+            #expect(try ChildProcess.run("/bin/sh", tool, limit: .seconds(20)) == .exited(64))
+        }
+        #expect(try file.contents() == "before\n")
+    }
 }

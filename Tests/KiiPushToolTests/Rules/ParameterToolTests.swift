@@ -74,11 +74,14 @@ struct ParameterToolTests {
         }
     }
 
-    @Test("an agent does not start without a value, with a place, and creates no state")
+    @Test("an agent does not start without a value, or with a secret that others can read, and creates no state")
     func missing() async throws {
         let rules = try TemporaryFile(Self.file("/dev/null"), name: "rules.json")
         let state = rules.path + ".state"
+        let open = try TemporaryFile(
+            #"{"thing":"th.1","token":"\#(Self.secret)"}"#, name: "params.json", mode: 0o640)
         for (options, problem) in [
+            (["--params", open.path], "\(open.path): contains a secret that others can read (mode 0640)"),
             ([], "\(rules.path):2:12: the parameter 'thing' has no value"),
             (["--param", "thing=th.1"], "\(rules.path):2:77: the secret parameter 'token' has no value"),
             (["--param", "thing=th.1", "--param", "limit=x"], "--param limit:1:1: expected a number"),
