@@ -34,11 +34,11 @@ extension Pace {
     static let letterWindow = 3.5
     /// How much the beginnings of pauses vary, so that little regular traffic stays in step with them.
     static let spread = 2.0
-    /// How much faster than heard letters may go on, so that they catch up; an object's newest change has caught up.
+    /// How much faster than heard a key may go on, so that it catches up.
     static let growth = 1.1
     /// What part of honest messages a loop may add to them: so long it may go on at their pace when they have ended.
     static let added = 0.25
-    /// How long an unused rate counts, and is saved, and one of letters holds: the pause between two clusters.
+    /// How long an unused rate counts, and is saved: the pause between two clusters.
     static let kept = 60.0
     /// How long after a pause has begun an object's newest change may still pass in advance: timers are late.
     static let margin = 0.005

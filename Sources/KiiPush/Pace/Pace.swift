@@ -4,17 +4,16 @@
 /// taken from an hour's *allowance*, so that a burst waits for nothing. A key that takes from it is *listened to* in
 /// the next pause: nothing of it is handled for some seconds, at a time that all devices have in common. What comes
 /// later than a round trip after the beginning of the pause was not caused by handling the key, on any device: the key
-/// goes on at that *rate*, letters a tenth faster. If nothing comes, it has no rate, only its floor once the allowance
-/// is spent; an earlier rate of letters falls by half, since clusters come between pauses, too. If nothing comes in two
+/// goes on at that *rate*, and a tenth more. If nothing comes, it has no rate, only its floor once the allowance is
+/// spent; an earlier rate of letters falls by half, since clusters come between pauses, too. If nothing comes in two
 /// pauses, nor between them, although some were handled there, those that wait are handled until one comes: a burst,
 /// which has caused nothing. Of an object, the newest change is handled and replaces older ones that wait.
 ///
 /// The allowance is whole again when nothing waits and the last message was handled fifteen seconds ago, and an hour
-/// after it was spent. A rate holds for a minute, of an object for fifteen seconds, and for a quarter of the time that
-/// pauses have shown it; then another pause follows. What passes by a rate is counted, too: beyond an hour's bound, a
-/// pause must be longer than the longest round trip to give a rate. So an hour's total is bounded, unless messages come
-/// by themselves: when they end, a loop goes on at their pace for a quarter of their time, and over letters at half of
-/// it for each pause after that.
+/// after it was spent. What passes by a rate is counted, too: beyond an hour's bound, a pause must be longer than the
+/// longest round trip to give a rate, and another one follows when a quarter more time has passed. So an hour's total
+/// is bounded, unless messages come by themselves: when they end, a loop goes on at their pace for a quarter of their
+/// time, and over letters at half of it for each pause after that.
 ///
 /// A value without a clock; times are seconds.
 struct Pace {
@@ -158,10 +157,10 @@ struct Pace {
 
     private mutating func decide(_ now: Double, _ limits: Limits, _ offset: Double) -> Answer {
         if now >= pause { return listen(now, limits) }
-        // A loop may have gone on at the pace of honest messages that have ended. An object has lost nothing when it
-        // has waited, so it pauses sooner.
-        let holds = max(limits.newestWins ? Self.longRoundTrip : Self.kept, (provedAt - provedSince) * Self.added)
-        if rate > 0, now - provedAt > holds { plan(now, limits, offset) }
+        // A loop may have gone on at the pace of honest messages that have ended.
+        if isLong, rate > 0, now - provedAt > max(Self.kept, (provedAt - provedSince) * Self.added) {
+            plan(now, limits, offset)
+        }
         if room >= 1 || isBurst, isLong || proofs.take(now) {
             room = max(0, room - 1)
             return .now(.rate)
@@ -255,17 +254,16 @@ struct Pace {
     private mutating func conclude(_ end: Double, _ limits: Limits) {
         defer { (pause, hasPaused) = (.infinity, hasPaused || !isJoined) }
         let wasHandled = handledAt > quietSince
-        // An object need not catch up: its newest change says what those before it said.
-        let (growth, since) = limits.newestWins ? (1, pause) : (Self.growth, plannedAt)
-        let (before, found) = (rate, growth * heard / limits.window(isLong: isLong))
+        let (before, found) = (rate, Self.growth * heard / limits.window(isLong: isLong))
         // Clusters of letters come between pauses, too. A pause that was joined cannot raise the rate: others may have
         // gone beyond the burst too late to join.
         let least = limits.newestWins ? found : (found + before) / 2
         rate = found < before ? least : isJoined ? before : found
         // Less than one a minute is none.
         if rate * Self.kept >= 1 {
-            // It counts for those that have waited for the pause, too.
-            room = max(0, room + (rate - before) * (end - since))
+            // It counts for those that have waited, too: of an object those of the pause, since newer ones have
+            // replaced the others.
+            room = max(0, room + (rate - before) * (end - (limits.newestWins ? pause : plannedAt)))
             (provedSince, provedAt, handledAt) = (min(provedSince, pause), end, end)
         } else {
             forgetRate()

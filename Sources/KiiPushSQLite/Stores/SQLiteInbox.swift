@@ -7,7 +7,7 @@ import Synchronization
 /// An inbox whose payloads survive a crash, a reboot and a loss of power.
 ///
 /// ```swift
-/// let database = try SQLiteDatabase(directory: directory)
+/// let database = try SQLiteDatabase(healing: directory)
 /// let inbox = try SQLiteInbox(database)
 /// let seen = try SQLiteSeenStore(writtenBy: inbox)
 /// let letters = try SQLiteDeadLetterStore(writtenBy: inbox)
