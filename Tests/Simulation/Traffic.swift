@@ -1,9 +1,9 @@
-// When messages come that no handler caused: for an hour, or 20,000 of them.
+// When messages come that no handler caused: for an hour, or 100,000 of them.
 
 /// A name and its times.
 typealias Times = (name: String, times: [Double])
 
-private let (hour, most) = (3600.0, 20_000.0)
+private let (hour, most) = (3600.0, 100_000.0)
 
 func evenly(_ rate: Double, for seconds: Double) -> [Double] { (0..<Int(rate * seconds)).map { Double($0) / rate } }
 

@@ -26,7 +26,8 @@ struct Loop {
 
 /// Devices, what happens to them, and what their handlers cause.
 struct World {
-    /// A run ends when so many were handled or arrived: far beyond each bound, and too many for the memory.
+    /// A run ends when a loop was handled so often, far beyond each bound, or when so many arrived, too many for the
+    /// memory.
     private static let (mostHandled, mostArrivals) = (15_000, 1_500_000)
 
     private let clock = SetClock()
@@ -77,7 +78,7 @@ struct World {
             again = device.askAgain(event.key, event.time)
         }
         if let again { agenda.add(Event(time: again, device: event.device, key: event.key, count: 0)) }
-        isOver = device.handled.count > Self.mostHandled || arrivals > Self.mostArrivals
+        isOver = loop != nil && device.handled.count > Self.mostHandled || arrivals > Self.mostArrivals
         if let loop { answer(loop, event, dice.round(loop.fanOut * Double(device.handled.count - before))) }
     }
 
