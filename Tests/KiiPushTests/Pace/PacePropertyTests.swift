@@ -1,3 +1,4 @@
+import Glibc
 import KiiPushTesting
 import Testing
 
@@ -29,6 +30,27 @@ struct PacePropertyTests {
             #expect(lane.passes.count + lane.superseded == sent, "seed \(seed)")
             #expect(!lane.wentBack, "seed \(seed)")
             #expect(lane.passes.map(\.came) == lane.passes.map(\.came).sorted(), "in order")
+        }
+    }
+
+    /// After an hour, what short pauses show counts again, and long pauses end.
+    @Test("the newest change of an object waits for no pause after another, where short and long ones meet")
+    func lengths() {
+        for seed in UInt64(1)...60 {
+            var source = SeededGenerator(seed: seed)
+            let start = Double.random(in: 0...86_400, using: &source)
+            var (lane, now, turn, rate) = (PaceLane(.objects(), at: start), start, start, 1.0)
+            while now < start + 5000 {
+                if now >= turn {
+                    // 2 to 32 seconds at 0.1 to 50 a second, each doubling as often as another.
+                    turn = now + exp2(.random(in: 1...5, using: &source))
+                    rate = exp2(.random(in: -3.3...5.6, using: &source))
+                }
+                now += -log(.random(in: 0.000_001...1, using: &source)) / rate
+                lane.come(at: now)
+            }
+            let latest = lane.passes.map { $0.at - $0.came }.max() ?? 0
+            #expect(latest < 17, "seed \(seed)")
         }
     }
 
