@@ -28,12 +28,14 @@ extension Row {
         Row(
             "new objects, commands, objects beside one that floods", 12, "s",
             [crowd(.object, 200, 5000), crowd(.command, 3, 120), besideFlood(50), besideFlood(.max)]),
+        Row("a loop of one object", 800, "an hour", [loop(.object), fleet(.object)]),
+        Row("a loop of letters", 2700, "an hour", [loop(.letter), fleet(.letter)]),
         Row(
-            "a loop of one object", 800, "an hour", [loop(.object), fleet(.object), fleet(.object, dropsOwn: true)]),
-        Row("a loop of letters", 2700, "an hour", [loop(.letter), fleet(.letter), fleet(.letter, dropsOwn: true)]),
-        Row(
-            "a loop after or beside honest messages", 3700, "an hour",
-            [loop(.object, isBeside: true), loop(.letter, isBeside: true)]),
+            "a loop after or beside honest messages, or of devices that drop their own events", 3700, "an hour",
+            [
+                loop(.object, isBeside: true), loop(.letter, isBeside: true), fleet(.object, dropsOwn: true),
+                fleet(.letter, dropsOwn: true),
+            ]),
         Row(
             "loops that change object, topic or route, or take 3 to 15 s", 4500, "an hour",
             [

@@ -13,7 +13,7 @@
 /// after it was spent. What passes by a rate is counted, too: beyond an hour's bound, a pause must be longer than the
 /// longest round trip to give a rate, and another one follows when a quarter more time has passed. So an hour's total
 /// is bounded, unless messages come by themselves: when they end, a loop goes on at their pace for a quarter of their
-/// time, and over letters at half of it for each pause after that.
+/// time, and over letters at half of it for each pause after that. Beyond that bound, one burst passes in an hour.
 ///
 /// A value without a clock; times are seconds.
 struct Pace {
@@ -36,6 +36,8 @@ struct Pace {
     private var allowance: Account
     /// What is left of an hour's bound for what short pauses have shown to come by itself.
     private var proofs: Account
+    /// Whether a burst that exceeds that bound may still pass: one an hour.
+    private var bursts = Account(1)
     /// When the last message was handled, or might have been by a new rate.
     private var handledAt: Double
     /// When the next pause begins, or has begun, and when it was planned; whether it is long, or was joined, and what
@@ -268,18 +270,18 @@ struct Pace {
         } else {
             forgetRate()
         }
-        findBurst(limits, wasHandled)
+        findBurst(end, limits, wasHandled)
     }
 
     /// Those that wait are a burst's if none has come since an earlier pause began, though some were handled since:
     /// another device that waited in that pause would have answered before this one has ended.
-    private mutating func findBurst(_ limits: Limits, _ wasHandled: Bool) {
+    private mutating func findBurst(_ end: Double, _ limits: Limits, _ wasHandled: Bool) {
         guard cameAt < quietSince else {
             quietSince = cameAt < pause ? pause : -.infinity
             return
         }
-        // An hour's bound counts them; beyond it, only a rate shows that most come by themselves.
-        isBurst = wasHandled && (!isLong || rate > 0) && !limits.newestWins
+        // An hour's bound counts them. Beyond it, one passes, and any if a rate shows that most come by themselves.
+        isBurst = waiting > 0 && wasHandled && !limits.newestWins && (!isLong || rate > 0 || bursts.take(end))
     }
 
     private mutating func refill(_ now: Double, _ limits: Limits) {
@@ -292,6 +294,7 @@ struct Pace {
         }
         allowance.restore(limits.allowance, now)
         proofs.restore(limits.proofs, now)
+        bursts.restore(1, now)
         if now - handledAt > Self.kept || !isLong && proofs.left < 1 { forgetRate() }
     }
 

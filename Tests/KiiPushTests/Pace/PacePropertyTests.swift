@@ -55,7 +55,7 @@ struct PacePropertyTests {
     }
 
     /// Each hears only what the other one causes, since it drops its own events.
-    @Test("two devices that answer each other handle a loop as often as one that answers itself")
+    @Test("two devices that begin to answer each other at once handle a loop as often as one that answers itself")
     func answering() {
         for seed in UInt64(1)...20 {
             var source = SeededGenerator(seed: seed)

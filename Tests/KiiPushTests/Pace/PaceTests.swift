@@ -273,6 +273,22 @@ struct PaceTests {
         }
     }
 
+    @Test("of bursts beyond an hour's bound, one an hour passes whole, within 83 seconds", arguments: [2000, 30_000])
+    func largeBurst(count: Int) {
+        for start in stride(from: 0, to: 90, by: 1.5) {
+            var lane = PaceLane(.letters(), at: start)
+            lane.come(count, at: start)
+            lane.pass(until: start + 83)
+            let first = lane.queue.count
+            lane.come(count, at: start + 3000)
+            lane.pass(until: start + 3500)
+            let second = lane.queue.count
+            lane.pass(until: start + 3800)
+            let later = lane.queue.count
+            #expect(first == 0 && second > count - 1500 && later == 0, "from \(start): \(second)")
+        }
+    }
+
     @Test("a loop goes on at the pace of honest messages that have ended for a quarter of their time")
     func afterHonest() throws {
         var lane = PaceLane(.letters())
