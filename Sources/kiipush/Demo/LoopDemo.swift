@@ -11,22 +11,28 @@ struct LoopDemo {
     private let handler = Handler()
 
     private final class Handler: Sendable {
-        enum Manner { case writesBack, announces, reads }
+        enum Manner { case writesBack, declares, reads }
 
         private let state = Mutex((manner: Manner.writesBack, calls: 0, writes: 0))
         var calls: Int { state.withLock { $0.calls } }
         var writes: Int { state.withLock { $0.writes } }
+        private func write() { state.withLock { $0.writes += 1 } }
         func become(_ manner: Manner) { state.withLock { $0.manner = manner } }
 
-        func handle(_ event: ObjectEvent, _ context: HandlerContext) throws {
+        func handle(_ event: ObjectEvent, _ context: HandlerContext) async throws {
             let manner = state.withLock { state in
                 state.calls += 1
                 return state.manner
             }
-            guard manner != .reads else { return }
-            let write = manner == .announces ? try context.willWrite(event.object) : nil
-            state.withLock { $0.writes += 1 }
-            write?.done()
+            switch manner {
+            case .writesBack: write()
+            case .declares:
+                try await context.writing(event.object) {
+                    write()
+                    return .done()
+                }
+            case .reads: break
+            }
         }
     }
 
@@ -38,7 +44,7 @@ struct LoopDemo {
             ScopeFilter()
         }
         receiver.onPushToApp(id: "counter", bucket: "counter", object: "*") { [handler] event, context in
-            try handler.handle(event, context)
+            try await handler.handle(event, context)
         }
         test = TestReceiver(receiver, clock)
     }
@@ -56,9 +62,9 @@ struct LoopDemo {
         console.print("\n14  The handler no longer writes. What waits is handled, and nothing comes back")
         handler.become(.reads)
         await goOn()
-        console.print("\n15  The same handler, but it announces its write with context.willWrite")
+        console.print("\n15  The same handler, but it declares its write with context.writing")
         loopGuard.onRisk { [console] risk in console.print("    warned before it happens: \(risk)") }
-        handler.become(.announces)
+        handler.become(.declares)
         await loop()
     }
 
