@@ -281,7 +281,7 @@ struct Pace {
             return
         }
         // An hour's bound counts them. Beyond it, one passes, and any if a rate shows that most come by themselves.
-        isBurst = waiting > 0 && wasHandled && !limits.newestWins && (!isLong || rate > 0 || bursts.take(end))
+        isBurst = wasHandled && !limits.newestWins && (!isLong || rate > 0 || bursts.take(end))
     }
 
     private mutating func refill(_ now: Double, _ limits: Limits) {
