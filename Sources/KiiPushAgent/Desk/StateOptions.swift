@@ -68,8 +68,8 @@ package struct StateOptions {
 
     package mutating func finish(_ operands: [String]) throws(Arguments.Mistake) {
         ids = try Self.ids(operands)
-        if action == .show, ids.isEmpty {
-            throw Arguments.Mistake(text: "name them by number, as 'list' shows")
+        if action == .show, !isNarrowed {
+            throw Arguments.Mistake(text: "say which: numbers, --route, --reason, or --transport")
         }
         if action.changes, !isNarrowed, !isAll {
             throw Arguments.Mistake(text: "say which: numbers, --route, --reason, or --all")

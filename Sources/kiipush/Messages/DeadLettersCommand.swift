@@ -21,7 +21,7 @@ enum DeadLettersCommand {
                 .list, "lists dead letters", usage: "[NUMBER…] [OPTION…]",
                 exits: [(.fine, "listed"), (.failed, "no such number, or the store cannot be read")]),
             of(
-                .show, "shows dead letters with their payloads", usage: "NUMBER… [OPTION…]",
+                .show, "shows dead letters with their payloads", usage: "NUMBER…|FILTER… [OPTION…]",
                 exits: [(.fine, "shown"), (.failed, "no such number, or the store cannot be read")]),
             of(
                 .replay, "handles dead letters again, in the agent", usage: "NUMBER…|FILTER…|--all [OPTION…]",
@@ -33,13 +33,13 @@ enum DeadLettersCommand {
                         + "meanwhile, or that another replay is handling, is not replayed.",
                 ],
                 exits: [
-                    (.fine, "all were handled"), (.failed, "one was not handled, or none matched"),
+                    (.fine, "all were handled"), (.failed, "one was not handled, or no number or filter matched"),
                     (.nobody, "no agent is running"),
                 ]),
             of(
                 .drop, "deletes dead letters permanently", usage: "NUMBER…|FILTER…|--all [OPTION…]",
                 notes: ["A dead letter that a replay is handling is not dropped."],
-                exits: [(.fine, "dropped"), (.failed, "one could not be dropped, or none matched")]),
+                exits: [(.fine, "dropped"), (.failed, "one could not be dropped, or no number or filter matched")]),
         ])
 
     private static func of(

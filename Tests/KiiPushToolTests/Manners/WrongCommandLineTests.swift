@@ -94,7 +94,7 @@ struct WrongCommandLineTests {
         dead-letters lsit --state /nowhere => unknown command 'lsit'; did you mean 'list'?
         dead-letters drop --state /nowhere => say which: numbers, --route, --reason, or --all
         dead-letters replay --dry-run --state /nowhere => say which: numbers, --route, --reason, or --all
-        dead-letters show --state /nowhere => name them by number, as 'list' shows
+        dead-letters show --state /nowhere => say which: numbers, --route, --reason, or --transport
         dead-letters drop x --state /nowhere => 'x' is not the number of a dead letter; 'list' shows them
         dead-letters drop 1 --format json --state /nowhere => unknown option --format
         dead-letters replay 1 --rate 0 --state /nowhere => --rate takes a number from 1 to 10000, not '0'

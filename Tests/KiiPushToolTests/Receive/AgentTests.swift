@@ -207,7 +207,7 @@ struct AgentTests {
             #expect(
                 try tool("dead-letters", "list", "--reason", "failed", "--format", "json").output.hasPrefix(
                     #"{"id":2,"#))
-            #expect(try tool("dead-letters", "show", "1").output.contains("\n  nonsense\n"))
+            #expect(try tool("dead-letters", "show", "--reason", "undecodable").output.contains("\n  nonsense\n"))
             #expect(try tool("dead-letters", "drop", "--all", "--dry-run").output.hasPrefix("would drop 1: "))
             let replay = try tool("dead-letters", "replay", "--route", "broken")
             #expect(replay.code == (isRunning ? 1 : 2))
