@@ -118,6 +118,7 @@ final class AgentRun: Sendable {
         let former = reports.rules.value
         switch update {
         case .loaded(let loaded):
+            if let exposure = rules.flatMap({ RulesExposure(of: $0.path) }) { log.trouble("\(exposure)") }
             for problem in loaded.rules.programProblems { log.trouble(escaped(problem)) }
             for problem in loaded.rules.unusedValues { log.trouble(escaped("\(problem)")) }
             reports.rules.set(AgentStatus.Rules(loaded))

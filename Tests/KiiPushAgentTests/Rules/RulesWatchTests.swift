@@ -1,11 +1,11 @@
 import Glibc
 import KiiPush
-import KiiPushAgent
 import KiiPushRules
 import KiiPushSystem
 import KiiPushTesting
 import Testing
 
+@testable import KiiPushAgent
 @testable import KiiPushTestSupport
 
 /// Rules that change under a running receiver, as files on a disk.
@@ -68,5 +68,29 @@ struct RulesWatchTests {
         #expect(throws: ReadError.tooLarge(name: path, limit: RoutingRules.mostBytes)) {
             try RoutingRules(contentsOf: path)
         }
+    }
+
+    @Test("a file that another user can change, itself or by a folder of its path, is told with how to mend it")
+    func exposure() throws {
+        let directory = try Folder()
+        try directory.makeFolder("etc")
+        let file = resolved(try directory.write("{}", to: "etc/rules.json"))
+        let folder = directoryName(file)
+        try directory.link("link.json", to: file)
+        func found(_ fileMode: mode_t, _ folderMode: mode_t) throws -> String? {
+            try #require(unsafe chmod(file, fileMode) == 0 && chmod(folder, folderMode) == 0)
+            return RulesExposure(of: directory["link.json"])?.description
+        }
+        // With the sticky bit, nobody replaces a file of somebody else.
+        for modes in [(0o644, 0o755), (0o664, 0o775), (0o600, 0o1777)] as [(mode_t, mode_t)] {
+            #expect(try found(modes.0, modes.1) == nil)
+        }
+        let what = "can change the rules, which can run programs; run"
+        #expect(try found(0o646, 0o777) == "\(file): every user (mode 0646) \(what) 'chmod o-w \(file)'")
+        #expect(try found(0o644, 0o707) == "\(folder): every user (mode 0707) \(what) 'chmod o-w \(folder)'")
+        #expect(RulesExposure(of: directory["none.json"]) == nil)
+        guard geteuid() == 0 else { return }
+        try #require(unsafe chown(folder, 65_534, 65_534) == 0)
+        #expect(try found(0o644, 0o755) == "\(folder): its owner, user 65534, \(what) 'chown root \(folder)'")
     }
 }

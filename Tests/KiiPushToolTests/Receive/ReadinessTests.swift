@@ -47,6 +47,25 @@ struct ReadinessTests {
         #expect(await ToolRun("rules", "lint", "--strict", rules.path).code == .failed)
     }
 
+    @Test("rules that every user can change are told at the start, and each time that they are loaded")
+    func exposedRules() throws {
+        let rules = try TemporaryFile(ReceiveTests.rules, name: "rules.json")
+        #expect(unsafe chmod(rules.path, 0o602) == 0)
+        let agent = try RunningAgent(["--rules", rules.path, "--unix", rules.path + ".sock"])
+        let line = "<4>kiipush: \(resolved(rules.path)): every user (mode 0602) can change the rules"
+        func told() -> Int { agent.log.split(separator: "\n").count { $0.hasPrefix(line) } }
+        #expect(told() == 1, "\(agent.log)")
+        for (generation, mode, times) in [(2, 0o602, 2), (3, 0o600, 2)] as [(Int, mode_t, Int)] {
+            #expect(unsafe chmod(rules.path, mode) == 0)
+            let text = ReceiveTests.rules + String(repeating: " ", count: generation)
+            try text.write(toFile: rules.path, atomically: false, encoding: .utf8)
+            kill(agent.process, SIGHUP)
+            try agent.wait { $0.log.contains("generation \(generation)\n") }
+            #expect(told() == times, "\(agent.log)")
+        }
+        #expect(try agent.stop() == 0)
+    }
+
     @Test(
         "output that cannot be written is told, and is a failure",
         arguments: [
