@@ -102,6 +102,17 @@ struct NothingDoneTests {
         #expect(run.code == .failed && run.output.isEmpty && run.errors == [error], "\(run.errors)")
     }
 
+    @Test(
+        "a list that a filter leaves empty says that there are others", arguments: ["list", "show"], ["text", "json"])
+    func emptyList(command: String, format: String) async throws {
+        let run = await run(
+            [command, "--route", "setings", "--format", format], try await session(letters: 2))
+        #expect(run.code == .fine && run.output.isEmpty)
+        let error =
+            "kiipush dead-letters: none of 2 dead letters matches; unknown route 'setings'; did you mean 'settings'?"
+        #expect(run.errors == [error], "\(run.errors)")
+    }
+
     @Test("dropping all of no dead letters succeeds and says so")
     func none() async throws {
         let run = await run(["drop", "--all"], try await session(letters: 0))

@@ -41,7 +41,13 @@ package enum DeadLetterDesk {
         case .drop: done = drop(letters, options, session, console)
         case .list, .show:
             for letter in letters { console.print(letter.report(options)) }
-            if letters.isEmpty, options.format == .text, !missing { console.print("no dead letters") }
+            if letters.isEmpty, !missing {
+                if !all.isEmpty {
+                    console.error("kiipush dead-letters: \(noneMatches(all, options))")
+                } else if options.format == .text {
+                    console.print("no dead letters")
+                }
+            }
             done = .fine
         }
         return missing ? .failed : done
@@ -54,13 +60,17 @@ package enum DeadLetterDesk {
             console.print("no dead letters, so \(nothing)")
             return options.isNarrowed ? .failed : .fine
         }
+        return console.fail("kiipush dead-letters: \(nothing): \(noneMatches(all, options))")
+    }
+
+    /// That none of some dead letters matches, and whether no route of theirs has the name that was asked for.
+    private static func noneMatches(_ all: [DeadLetter], _ options: StateOptions) -> String {
         let routes = Set(all.flatMap(\.routes)).sorted()
         let unknown = options.route.flatMap { route in
             routes.containsExactly(route)
                 ? nil : "; " + Suggestion.unknown("route", route, known: routes)
         }
-        let count = counted(all.count, "dead letter")
-        return console.fail(escaped("kiipush dead-letters: \(nothing): none of \(count) matches\(unknown ?? "")"))
+        return escaped("none of \(counted(all.count, "dead letter")) matches\(unknown ?? "")")
     }
 
     private static func replay(
