@@ -72,7 +72,7 @@ package struct StateOptions {
             throw Arguments.Mistake(text: "say which: numbers, --route, --reason, or --transport")
         }
         if action.changes, !isNarrowed, !isAll {
-            throw Arguments.Mistake(text: "say which: numbers, --route, --reason, or --all")
+            throw Arguments.Mistake(text: "say which: numbers, --route, --reason, --transport, or --all")
         }
         directory = try StateOption.directory(directory)
     }

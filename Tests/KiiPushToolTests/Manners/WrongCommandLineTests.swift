@@ -92,8 +92,8 @@ struct WrongCommandLineTests {
         top --sort size => --sort takes one of busy, rate, failed, wait, name, not 'size'
         dead-letters --state=x list => --state goes after the command, as in 'kiipush dead-letters list --state'
         dead-letters lsit --state /nowhere => unknown command 'lsit'; did you mean 'list'?
-        dead-letters drop --state /nowhere => say which: numbers, --route, --reason, or --all
-        dead-letters replay --dry-run --state /nowhere => say which: numbers, --route, --reason, or --all
+        dead-letters drop --state /nowhere => say which: numbers, --route, --reason, --transport, or --all
+        dead-letters replay --dry-run --state /nowhere => say which: numbers, --route, --reason, --transport, or --all
         dead-letters show --state /nowhere => say which: numbers, --route, --reason, or --transport
         dead-letters drop x --state /nowhere => 'x' is not the number of a dead letter; 'list' shows them
         dead-letters drop 1 --format json --state /nowhere => unknown option --format
