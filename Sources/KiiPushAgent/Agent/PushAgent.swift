@@ -203,7 +203,10 @@ public final class PushAgent: HandlerRegistry, Sendable {
         }
         guard isFirst else { throw AgentError("an agent runs once; make another one") }
         defer { host.finish() }
-        guard host.start() else { return ExitCode.failed.rawValue }
+        guard host.start() else {
+            state?.leaveNothing()
+            return ExitCode.failed.rawValue
+        }
         let code = await withTaskCancellationHandler {
             await serve(sources)
         } onCancel: {
