@@ -154,6 +154,8 @@ public final class PushAgent: HandlerRegistry, Sendable {
     }
 
     /// Writes a line to the agent's log, as information, until it has run; a handler reports with it what it has done.
+    ///
+    /// Control characters are escaped, and a line is cut after 8 KiB.
     public func note(_ line: String) { host.log.note(line) }
 
     func tell(_ event: ServiceEvent) { listeners.call(event) }
@@ -203,7 +205,10 @@ public final class PushAgent: HandlerRegistry, Sendable {
         }
         guard isFirst else { throw AgentError("an agent runs once; make another one") }
         defer { host.finish() }
-        guard host.start() else { return ExitCode.failed.rawValue }
+        guard host.start() else {
+            state?.leaveNothing()
+            return ExitCode.failed.rawValue
+        }
         let code = await withTaskCancellationHandler {
             await serve(sources)
         } onCancel: {

@@ -38,8 +38,6 @@ final class TapBoard: Sendable {
     /// Whether the agent ends, so that nobody can watch it any more.
     var isOver: Bool { state.withLock { $0.isOver } }
 
-    var count: Int { state.withLock { $0.readers.count } }
-
     /// Reports the agent's end to all; the socket of commands waits until they have received their queues.
     func end() {
         let readers = state.withLock { state in

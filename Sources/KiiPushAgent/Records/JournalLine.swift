@@ -36,9 +36,14 @@ package struct JournalLine: Sendable, Hashable, CustomStringConvertible {
     /// The whole line, without its line end.
     package var description: String { isPrefixed ? "<\(priority.rawValue)>\(text)" : text }
 
+    /// The most bytes of a text before it is escaped; a longer one is cut, so that it does not fill the log's queue.
+    static let mostBytes = 8192
+
     package init(_ priority: Priority, _ text: String) {
         self.priority = priority
-        self.text = EscapedText(text).description
+        let isLong = text.utf8.count > Self.mostBytes
+        let shown = isLong ? String(decoding: text.utf8.prefix(Self.mostBytes), as: UTF8.self) + "…" : text
+        self.text = EscapedText(shown).description
     }
 
     /// Makes a line that is logged as it is, such as an error of a command itself.

@@ -97,10 +97,11 @@ package final class SilenceWatch: Sendable {
 
     /// For each watched route, and for all messages under an empty name, whether it is silent for too long.
     package var states: [String: Bool] {
-        let silent = Set(silent.map(\.route))
+        let now = clock.now
         return watched.withLock { watched in
             Dictionary(
-                watched.map { ($0.limit.route, silent.contains($0.limit.route)) }, uniquingKeysWith: { one, _ in one })
+                watched.map { ($0.limit.route, $0.last.duration(to: now) >= $0.limit.length) },
+                uniquingKeysWith: { $0 || $1 })
         }
     }
 }

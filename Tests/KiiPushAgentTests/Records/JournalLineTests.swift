@@ -53,6 +53,12 @@ struct JournalLineTests {
         )
     }
 
+    @Test("a text that would fill the log is cut")
+    func long() {
+        let text = JournalLine(.information, String(repeating: "é", count: LogWriter.mostBytes)).text
+        #expect(text == String(repeating: "é", count: JournalLine.mostBytes / 2) + "…")
+    }
+
     @Test("reports expired messages and the routes that skipped them")
     func expired() async throws {
         let payload = PayloadFixture.pushToUser(sentAt: 1).payload(.long)

@@ -72,6 +72,22 @@ struct FirstStartTests {
         #expect(unsafe access(above, F_OK) != 0, "\(run.errors)")
     }
 
+    @Test("an agent that may open too few files leaves no directory, and no lock on one")
+    func fewFiles() async {
+        await #expect(processExitsWith: .success) {
+            let folder = try Folder()
+            try folder.makeFolder("old")
+            var limit = rlimit(rlim_cur: 28, rlim_max: 28)
+            #expect(unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+            for name in ["old", "new"] {
+                let agent = try PushAgent(state: .directory(folder[name]))
+                #expect(try await agent.exitCode(.stdin) == 1)
+                if name == "old" { _ = try PushAgent(state: .directory(folder[name])) }
+            }
+            #expect(folder.names == ["old"])
+        }
+    }
+
     @Test("leaves what was there before, and what somebody else has put there")
     func leavesOthers() throws {
         let folder = try TemporaryFile(ReceiveTests.rules, name: "rules.json")
