@@ -1,5 +1,6 @@
 import KiiPush
 import KiiPushDelivery
+import KiiPushSystem
 import KiiPushTesting
 import Synchronization
 import Testing
@@ -119,10 +120,15 @@ struct NothingDoneTests {
         #expect(run.code == .fine && run.errors.isEmpty && run.output == ["no dead letters, so nothing dropped"])
     }
 
-    @Test("a state directory that is not there is not made")
-    func noDirectory() async {
-        let run = await ToolRun("dead-letters", "list", "--state", "/nowhere/at/all")
+    @Test("no state is made where no agent has run", arguments: ["none", "folder"])
+    func noState(name: String) async throws {
+        let folder = try Folder()
+        try folder.makeFolder("folder")
+        try KillFile(directory: folder["folder"]).kill(.everything, until: .now)
+        let run = await ToolRun("dead-letters", "list", "--state", folder[name])
         #expect(run.code == .failed)
-        #expect(run.errors == ["kiipush dead-letters: there is no state directory /nowhere/at/all"])
+        let what = "there is no state of an agent in \(folder[name]); --state names another directory"
+        #expect(run.errors == ["kiipush dead-letters: \(what)"])
+        #expect(folder.names == ["folder"] && entries(ofDirectory: folder["folder"])?.count == 2)
     }
 }

@@ -47,6 +47,12 @@ package final class AgentState: Sendable {
         }
     }
 
+    /// Whether an agent has run on a directory, or this user may not know; a kill may be there before the first one.
+    package static func isThere(_ directory: String) -> Bool {
+        guard let names = entries(ofDirectory: directory) else { return StateDirectory.isThere(directory) }
+        return names.contains { owns($0) && !$0.hasPrefix(KillFile.name) }
+    }
+
     /// Why no agent of a directory has answered.
     package enum Silence: Error, Equatable {
         case nobody

@@ -62,8 +62,10 @@ enum DeadLettersCommand {
             options, operands throws(Arguments.Mistake) in try options.finish(operands)
         }
         guard case .options(let options) = reading else { return reading.code }
-        guard StateDirectory.isThere(options.directory) else {
-            return console.fail("kiipush \(name): there is no state directory \(escaped(options.directory))")
+        guard AgentState.isThere(options.directory) else {
+            return console.fail(
+                "kiipush \(name): there is no state of an agent in \(escaped(options.directory)); --state names another "
+                    + "directory")
         }
         do {
             switch try AgentState.open(options.directory) {
