@@ -57,7 +57,7 @@ struct ServedConnection {
         var more: [HTTPHeader] = []
         switch fault {
         case .rubbish: return deliver(Array("what is this?\r\n\r\n".utf8)) && false
-        case .largeBody(let count): body = Array(repeating: UInt8(ascii: "x"), count: count)
+        case .largeBody(let count): body = Array(repeating: UInt8(ascii: "x"), count: max(count, 0))
         case .largeHeaders(let count):
             more = (0..<max(count / 1000, 1)).map { HTTPHeader("X-\($0)", String(repeating: "x", count: 990)) }
         case nil, .status, .close, .stall, .slow: break

@@ -65,7 +65,7 @@ public final class TestCloud: HTTPTransport {
 
     // MARK: Inspection
 
-    /// The last 10,000 requests, including refused ones.
+    /// The last requests, including refused ones: all up to 10,000, and at least the last 5,000 of more.
     public var requests: [HTTPRequest] { state.withLock { $0.requests } }
 
     /// The undocumented parts of requests; a line each.

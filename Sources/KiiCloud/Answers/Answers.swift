@@ -5,6 +5,8 @@ extension HTTPResponse {
     private static let limits = PayloadLimits(bytes: 1 << 20, members: 16_384)
 
     func error() -> CloudError {
+        // Not a refusal: the call may have been carried out.
+        if (200..<300).contains(status) { return notUnderstood("this status is not documented for the call") }
         let wait = self[header: "Retry-After"].flatMap { Int($0) }.flatMap { $0 >= 0 ? $0 : nil }
         if status == 429 { return CloudError(.tooManyRequests, status: status, retryAfter: wait) }
         guard let fields = try? members(), let name = fields["errorCode"]?.string, !name.isEmpty else {
@@ -32,6 +34,12 @@ extension HTTPResponse {
         } catch { throw notUnderstood("the body: \(error)") }
     }
 
+    /// The members of the answer's object, if the answer has one of the statuses.
+    func members(of statuses: Int...) throws(CloudError) -> KeyedData {
+        guard statuses.contains(status) else { throw error() }
+        return try members()
+    }
+
     func notUnderstood(_ what: String) -> CloudError {
         CloudError(.notUnderstood, status: status, message: what)
     }
@@ -39,10 +47,6 @@ extension HTTPResponse {
     func text(_ key: String, in members: KeyedData) throws(CloudError) -> String {
         guard let text = members[key]?.string, !text.isEmpty else { throw notUnderstood("there is no \(key)") }
         return text
-    }
-
-    func expect(_ statuses: Int...) throws(CloudError) {
-        guard statuses.contains(status) else { throw error() }
     }
 
     /// The version of the answer's object: the entity tag without its quotes.

@@ -25,7 +25,7 @@ public struct CloudError: Error, Sendable, Hashable {
     public let code: Code
     /// The status of the answer; 0 if nothing was sent.
     public let status: Int
-    /// The number of seconds to wait before a retry; nil if the server does not say.
+    /// The number of seconds to wait before a retry; nil if the server does not say, or names a date instead.
     public let retryAfter: Int?
     /// Kii's message for people; for this library's own codes, what is wrong.
     public let message: String

@@ -49,7 +49,7 @@ extension MQTTEndpoint {
     }
 
     init(_ response: HTTPResponse) throws(CloudError) {
-        let fields = try response.members()
+        let fields = try response.members(of: 200)
         func port(_ key: String) -> Int? {
             fields[key]?.integer.flatMap { (1...65_535).contains($0) ? Int($0) : nil }
         }

@@ -63,7 +63,7 @@ public struct Written: Sendable, Hashable {
 
 extension Written {
     init(_ object: KiiObject, _ response: HTTPResponse) throws(CloudError) {
-        let fields = try response.members()
+        let fields = try response.members(of: 200, 201)
         self.object = object
         isNew = response.status == 201
         version = response.version ?? fields["_version"]?.string

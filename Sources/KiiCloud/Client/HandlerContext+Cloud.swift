@@ -35,8 +35,8 @@ extension HandlerContext {
     /// The write's own event is then dropped here, once, if the guard recognises it: `OwnWrite` of KiiPush has the
     /// conditions. Handlers on other devices see how many handlers it has passed.
     /// If the answer is lost, the write is retried where it cannot happen twice, see ``KiiClient/write(_:_:)``.
-    /// Otherwise it counts as failed: its event, if it arrives, is handled. If you have read the object, call
-    /// ``continuing(_:)`` with the record first.
+    /// Otherwise it counts as failed: its event is handled, unless it came before that and was dropped. If you have
+    /// read the object, call ``continuing(_:)`` with the record first.
     ///
     /// - Throws: `LoopRefusal` before anything is sent, or what ``KiiClient/write(_:_:)`` throws.
     @discardableResult
@@ -87,7 +87,8 @@ extension HandlerContext {
 
     /// Sends a push to a topic, with the stamp in its data, where it counts towards the size.
     ///
-    /// The sender is the identity whose token the client has, if it is not the client's ``KiiClient/me``.
+    /// The sender is the identity whose token the client has, if it is not the client's ``KiiClient/me``. If its answer
+    /// is lost, a handler that runs again sends the push twice.
     ///
     /// - Throws: what ``KiiClient/send(_:to:as:)`` throws.
     @discardableResult

@@ -14,8 +14,7 @@ extension CloudRequest where Answer == PushMessageID {
             HTTPHeader("Accept", "application/vnd.kii.SendPushMessageResponse+json"),
         ]
         return Self(.post, CloudPath(topic).appending("push", "messages"), headers: headers, body: message.body) {
-            try $0.expect(201, 200)
-            return PushMessageID(text: try $0.text("pushMessageID", in: try $0.members()))
+            PushMessageID(text: try $0.text("pushMessageID", in: try $0.members(of: 201, 200)))
         }
     }
 
@@ -97,9 +96,8 @@ extension CloudRequest where Answer == Installation {
             if let thing { writer.member("thingID", thing.id) }
         }
         let type = HTTPHeader("Content-Type", "application/vnd.kii.InstallationCreationRequest+json")
-        return Self(.post, CloudPath(.app, "installations"), headers: [type], body: body) { response in
-            try response.expect(201, 200)
-            return Installation(id: try response.text("installationID", in: try response.members()))
+        return Self(.post, CloudPath(.app, "installations"), headers: [type], body: body) {
+            Installation(id: try $0.text("installationID", in: try $0.members(of: 201, 200)))
         }
     }
 }
@@ -111,7 +109,6 @@ extension CloudRequest where Answer == MQTTEndpointAnswer {
     public static func mqttEndpoint(of installation: String) -> Self {
         Self(.get, CloudPath(.app, "installations", installation, "mqtt-endpoint")) { response in
             if response.status == 503 { return .notReady(retryAfter: response.error().retryAfter) }
-            try response.expect(200)
             return .ready(try MQTTEndpoint(response))
         }
     }

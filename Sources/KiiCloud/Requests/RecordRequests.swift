@@ -23,8 +23,7 @@ extension CloudRequest where Answer == Written {
     /// Creates an object with an id that the server assigns.
     public static func createObject(in bucket: KiiBucket, _ fields: KeyedData) -> Self {
         Self(.post, CloudPath(bucket).appending("objects"), headers: [.json], body: fields.json) { response in
-            try response.expect(201)
-            let id = try response.text("objectID", in: try response.members())
+            let id = try response.text("objectID", in: try response.members(of: 201))
             return try Written(KiiObject(bucket: bucket, id: id), response)
         }
     }
@@ -38,10 +37,7 @@ extension CloudRequest where Answer == Written {
             case .patch(let fields, let version):
                 (.post, fields, [HTTPHeader("X-HTTP-Method-Override", "PATCH")] + HTTPHeader.match(version))
             }
-        return Self(method, CloudPath(object), headers: [.json] + more, body: fields.json) { response in
-            try response.expect(200, 201)
-            return try Written(object, response)
-        }
+        return Self(method, CloudPath(object), headers: [.json] + more, body: fields.json) { try Written(object, $0) }
     }
 }
 

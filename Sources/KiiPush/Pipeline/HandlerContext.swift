@@ -67,8 +67,8 @@ public struct HandlerContext: Sendable {
     /// ```
     ///
     /// It declares the write, and reports its end. If `write` throws, it counts as failed: its event, if it happened
-    /// all the same, is handled. One declaration drops one event, see ``OwnWrite``: a write that changes two things,
-    /// such as fields and body, is two.
+    /// all the same, is handled, unless it came before that and was dropped. One declaration drops one event, see
+    /// ``OwnWrite``: a write that changes two things, such as fields and body, is two.
     ///
     /// - Parameters:
     ///   - object: the object, whether or not it exists yet.

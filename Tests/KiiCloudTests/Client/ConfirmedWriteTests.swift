@@ -41,9 +41,10 @@ struct ConfirmedWriteTests {
         #expect(cloud.version(of: object) == 2 && clock.pauses == [])
     }
 
-    @Test("a 503 after the write was done is not a conflict")
-    func workBehind503() async throws {
-        let transport = Answering503(cloud)
+    @Test(
+        "a write that was done is reported as done, though its answer says something else", arguments: [503, 202, 204])
+    func workBehind(status: Int) async throws {
+        let transport = WrongStatus(cloud, status)
         let tokens = FixedToken(cloud.logIn(.user(id: "u-1")))
         let client = KiiClient(cloud.app, transport: transport, tokens: tokens, clock: clock)
         #expect(try await client.write(object, .create(["n": 1])).version == "1")
@@ -80,12 +81,13 @@ struct ConfirmedWriteTests {
     }
 }
 
-/// Does the first write, and says that it did not: as a gateway before the server may.
-private final class Answering503: HTTPTransport {
+/// Does the first write, and answers another status: as a gateway before the server may.
+private final class WrongStatus: HTTPTransport {
     private let cloud: TestCloud
+    private let status: Int
     private let isFirst = Mutex(true)
 
-    init(_ cloud: TestCloud) { self.cloud = cloud }
+    init(_ cloud: TestCloud, _ status: Int) { (self.cloud, self.status) = (cloud, status) }
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let answer = try await cloud.send(request)
@@ -93,6 +95,6 @@ private final class Answering503: HTTPTransport {
             defer { first = false }
             return first
         }
-        return isFirst ? HTTPResponse(status: 503) : answer
+        return isFirst ? HTTPResponse(status: status) : answer
     }
 }
