@@ -21,9 +21,7 @@ package enum ErrorReport {
 
     /// The report of a ``ReportedError``; of any other error, its type.
     package static func text(_ error: any Error) -> String {
-        guard let report = (error as? any ReportedError)?.report else { return "\(type(of: error))" }
-        if report.utf8.count <= longest { return report }
-        return String(decoding: report.utf8.prefix(longest), as: UTF8.self) + "…"
+        (error as? any ReportedError)?.report.cut(to: longest) ?? "\(type(of: error))"
     }
 
     /// The pause that a ``ReportedError`` requests, at most an hour; zero of any other error.

@@ -1,4 +1,9 @@
 extension String {
+    /// The text, cut after so many bytes; `…` follows what is left of a longer one.
+    package func cut(to most: Int) -> String {
+        utf8.count <= most ? self : String(decoding: utf8.prefix(most), as: UTF8.self) + "…"
+    }
+
     /// The text in quotes, safe for JSON and a terminal: quotes, backslashes, control characters of both sets, and the
     /// two line ends of Unicode are escaped.
     package var quotedAsJSON: String {

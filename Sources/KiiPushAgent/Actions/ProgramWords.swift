@@ -97,9 +97,8 @@ struct ProgramWords {
     var lastErrors: [String] {
         var (lines, left): ([String], Int) = ([], Self.mostTail)
         for line in tail.reversed() where left > 0 {
-            let part = line.utf8.count <= left ? line : String(decoding: line.utf8.prefix(left), as: UTF8.self) + "…"
+            lines.append(line.cut(to: left))
             left -= line.utf8.count
-            lines.append(part)
         }
         return lines.reversed()
     }

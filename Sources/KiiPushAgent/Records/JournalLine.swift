@@ -41,9 +41,7 @@ package struct JournalLine: Sendable, Hashable, CustomStringConvertible {
 
     package init(_ priority: Priority, _ text: String) {
         self.priority = priority
-        let isLong = text.utf8.count > Self.mostBytes
-        let shown = isLong ? String(decoding: text.utf8.prefix(Self.mostBytes), as: UTF8.self) + "…" : text
-        self.text = EscapedText(shown).description
+        self.text = EscapedText(text.cut(to: Self.mostBytes)).description
     }
 
     /// Makes a line that is logged as it is, such as an error of a command itself.
