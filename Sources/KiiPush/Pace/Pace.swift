@@ -270,18 +270,18 @@ struct Pace {
         } else {
             forgetRate()
         }
-        findBurst(end, limits, wasHandled)
+        findBurst(limits, wasHandled)
     }
 
     /// Those that wait are a burst's if none has come since an earlier pause began, though some were handled since:
     /// another device that waited in that pause would have answered before this one has ended.
-    private mutating func findBurst(_ end: Double, _ limits: Limits, _ wasHandled: Bool) {
+    private mutating func findBurst(_ limits: Limits, _ wasHandled: Bool) {
         guard cameAt < quietSince else {
             quietSince = cameAt < pause ? pause : -.infinity
             return
         }
         // An hour's bound counts them. Beyond it, one passes, and any if a rate shows that most come by themselves.
-        isBurst = wasHandled && !limits.newestWins && (!isLong || rate > 0 || bursts.take(end))
+        isBurst = wasHandled && !limits.newestWins && (!isLong || rate > 0 || bursts.take(at))
     }
 
     private mutating func refill(_ now: Double, _ limits: Limits) {
