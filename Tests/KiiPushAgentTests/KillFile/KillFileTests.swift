@@ -143,6 +143,18 @@ struct KillFileTests {
         #expect(edit.before == nil && edit.after == late.advanced(by: .seconds(10)))
     }
 
+    @Test("revive removes a target and returns its end")
+    func revive() throws {
+        let end = now.advanced(by: .seconds(60))
+        try file.kill(.route("a"), until: end, now: now)
+        try file.kill(.route("b"), until: end, now: now)
+        #expect(try file.revive(.route("a"), now: now).before == end)
+        #expect(try file.revive(.route("a"), now: now).before == nil)
+        #expect(try file.read().kills == [.route("b"): end])
+        try file.revive(.route("b"), now: now)
+        #expect(try folder.read("kill.json") == "{\"version\":1,\"kills\":[]}\n")
+    }
+
     @Test("an edit drops expired kills, and reports and drops what has no effect, such as unknown keys")
     func keeps() throws {
         try write(
